@@ -1,0 +1,1 @@
+//! Image classification with ResNet-50 on the CPU.

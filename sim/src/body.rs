@@ -1,0 +1,151 @@
+//! Bytes that are stored, sent and traced: cheap to clone, readable when they are text.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// An immutable run of bytes, shared by reference count.
+///
+/// In JSON it is a string when the bytes are UTF-8, and `{"hex": "…"}` when they are not.
+///
+/// ```
+/// use thunderhead_sim::Body;
+///
+/// let body = Body::from("hello");
+/// assert_eq!(body.text(), Some("hello"));
+/// assert_eq!(body.len(), 5);
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Body(Arc<[u8]>);
+
+impl Body {
+    /// No bytes at all.
+    pub fn empty() -> Body {
+        Body(Arc::from([]))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bytes as text, when they are UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// How many bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Body {
+    fn from(text: &str) -> Body {
+        Body(Arc::from(text.as_bytes()))
+    }
+}
+
+impl From<String> for Body {
+    fn from(text: String) -> Body {
+        Body(Arc::from(text.into_bytes()))
+    }
+}
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Body {
+        Body(Arc::from(bytes))
+    }
+}
+
+impl From<&[u8]> for Body {
+    fn from(bytes: &[u8]) -> Body {
+        Body(Arc::from(bytes))
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A trace line has room for a glance, not for a photograph.
+const SHOWN: usize = 40;
+
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.text() {
+            Some(text) if self.len() <= SHOWN => write!(f, "{text:?}"),
+            _ => write!(f, "{} bytes", self.len()),
+        }
+    }
+}
+
+impl Serialize for Body {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.text() {
+            Some(text) => serializer.serialize_str(text),
+            None => Hex { hex: hex(&self.0) }.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Body, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Form {
+            Text(String),
+            Hex(Hex),
+        }
+        match Form::deserialize(deserializer)? {
+            Form::Text(text) => Ok(Body::from(text)),
+            Form::Hex(Hex { hex }) => {
+                unhex(&hex).map(Body::from).ok_or_else(|| de::Error::custom("invalid hex digits"))
+            }
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Hex {
+    hex: String,
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// The bytes that `text` spells in hexadecimal, if it does.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let nibble = |c: u8| char::from(c).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    text.as_bytes().chunks(2).map(|pair| Some(nibble(pair[0])? << 4 | nibble(pair[1])?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_text_readable_and_other_bytes_exact() {
+        for body in [Body::from("héllo"), Body::from(vec![0xff, 0x00]), Body::empty()] {
+            let json = serde_json::to_string(&body).unwrap();
+            assert_eq!(serde_json::from_str::<Body>(&json).unwrap(), body, "{json}");
+        }
+        assert_eq!(serde_json::to_string(&Body::from(vec![0xff, 0])).unwrap(), r#"{"hex":"ff00"}"#);
+        assert!(serde_json::from_str::<Body>(r#"{"hex":"f"}"#).is_err());
+    }
+}

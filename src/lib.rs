@@ -1,0 +1,1 @@
+//! Reference systems and their runner.

@@ -1,5 +1,6 @@
 //! Deliveries that go wrong: leases that end, copies, late results, retention, dead letters; and
 //! the order and grouping of those that go right.
+#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
 
 use std::time::Duration;
 
@@ -300,4 +301,27 @@ fn a_retried_message_meets_other_neighbours_at_the_tail() {
     queues.finish(at(1), &batch, &BatchResult::died());
     assert_eq!(take(&mut queues, at(1), q).to_string(), "q [c#1 a#2]");
     assert_eq!(take(&mut queues, at(1), q).to_string(), "q [b#2]");
+}
+
+#[test]
+fn messages_that_become_due_together_come_in_the_order_of_sending() {
+    let (mut queues, [q]) = queues([("q", no_wait())]);
+    let request = |word, delay| MessageSendRequest::from(MessageBody::text(word)).delayed(delay);
+    let messages = vec![request("a", 10), request("late", 20), request("b", 10)];
+    queues.apply(at(0), &Op::send_batch("q", messages)).unwrap();
+    assert_eq!(take(&mut queues, at(20), q).to_string(), "q [a#1 b#1 late#1]");
+}
+
+#[test]
+fn a_dead_letter_queue_delays_what_it_receives_like_any_queue() {
+    let dead_letter_queue = Some("dlq".into());
+    let config = ConsumerConfig { max_retries: 0, dead_letter_queue, ..no_wait() };
+    let (mut queues, [q]) = queues([("q", config)]);
+    let delivery_delay = Duration::from_secs(30);
+    queues.create("dlq", QueueConfig { delivery_delay, ..QueueConfig::default() }).unwrap();
+    queues.set_consumer("dlq", no_wait()).unwrap();
+    send(&mut queues, at(0), "q", &["a"]);
+    let batch = take(&mut queues, at(0), q);
+    queues.finish(at(1), &batch, &BatchResult::died());
+    assert_eq!(queues.ready_at(queues.queue_id("dlq").unwrap()), Some(at(31)));
 }

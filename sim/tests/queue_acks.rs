@@ -1,5 +1,5 @@
 //! What acks, retries and exceptions lead to: the whole decision table, and which delay applies.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
 mod queue_driver;
 

@@ -4,7 +4,7 @@
 //! another answer, that one is asserted too, under the defaults. `docs/platform-queues.md` lists
 //! the parts that are about JavaScript alone. The probes about marks are in
 //! `queue_conformance_acks.rs`.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
 
 mod queue_driver;

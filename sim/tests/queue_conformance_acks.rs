@@ -1,6 +1,6 @@
 //! The probes about acks, retries and exceptions that were put to the real local emulator, repeated
 //! on the simulated queue, and beside each the answer that production documents.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
 
 mod queue_driver;

@@ -1,6 +1,6 @@
 //! Deliveries that go wrong: leases that end, copies, late results, retention, dead letters; and
 //! the order and grouping of those that go right.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Every documented limit at its edge, the errors beyond it, and the forms that traces show.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
 use std::time::Duration;
 

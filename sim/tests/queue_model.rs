@@ -1,5 +1,5 @@
 //! Thousands of arbitrary histories, each compared with a model that only counts.
-#![allow(clippy::unwrap_used, reason = "the helpers of a test may panic as the test itself may")]
+#![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! What the real local runtime answered about reading and listing, asked of the simulated R2.
 //!
 //! Each test is named after the probe it repeats.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod r2_support;
 

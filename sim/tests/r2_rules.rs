@@ -44,6 +44,21 @@ fn dates_are_compared_in_milliseconds_unless_a_header_states_them() {
 }
 
 #[test]
+fn an_etag_condition_that_holds_forgives_a_date_that_does_not() {
+    let r2 = &mut Store::new();
+    let object = r2.put("a", "x");
+    let (past, future) = (Some(r2.date(-1)), Some(r2.date(1)));
+    let mut other = Conditional::etag_does_not_match("other");
+    other.uploaded_after = future;
+    assert!(other.holds(Some(&object)));
+    other.uploaded_before = past;
+    assert!(!other.holds(Some(&object)), "an etag speaks only for the date of its direction");
+    let mut same = Conditional::etag_matches(&*object.etag);
+    same.uploaded_before = past;
+    assert!(same.holds(Some(&object)));
+}
+
+#[test]
 fn conditions_on_a_missing_object_ask_only_for_its_presence() {
     let date = Store::new().date(0);
     let before = Conditional { uploaded_before: Some(date), ..Conditional::default() };

@@ -1,1 +1,3 @@
-//! Reference systems and their runner.
+//! The reference systems and their runner.
+
+pub mod systems;

@@ -1,1 +1,17 @@
-//! Invariants over traces.
+//! Invariants over traces, and the strategies that hunt for runs that break them.
+//!
+//! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
+//! call it. Each has mutants beside it, doctored traces that it must reject.
+
+pub mod hunt;
+mod invariant;
+mod platform;
+mod relay;
+mod strategy;
+mod system;
+
+pub use invariant::{Finding, Invariant, Property, Violation, judge};
+pub use platform::PLATFORM;
+pub use relay::RELAY;
+pub use strategy::{Storm, StormTree, Storms, storm};
+pub use system::{Expected, System, Variant};

@@ -1,0 +1,82 @@
+//! From a seed to a run: the one place that decides what a seed means.
+
+use thunderhead_sim::{
+    Case, End, FaultSet, Misfit, Rng, Run, Scenario, Shrinker, Source, Swarm, Timing, shrink,
+    simulate,
+};
+
+use crate::invariant::{Violation, judge};
+use crate::system::System;
+
+/// How runs are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// A new workload and a new swarm for every seed.
+    Random,
+    /// The same, with deliveries ordered by changing priorities.
+    Pct,
+}
+
+/// How many times a priority changes in a run of [`Strategy::Pct`].
+const PCT_DEPTH: u32 = 3;
+
+/// The scenario and the source of choices that `seed` stands for.
+pub fn of_seed(
+    system: &System,
+    seed: u64,
+    strategy: Strategy,
+    max_crashes: u32,
+) -> (Scenario, Source) {
+    let root = Rng::new(seed);
+    let faults = FaultSet::explored();
+    let timing = match strategy {
+        Strategy::Random => Timing::Latency,
+        Strategy::Pct => Timing::Order,
+    };
+    let sends = (system.workload)(&mut root.fork("workload"));
+    let scenario = Scenario { sends, faults, timing, max_crashes, ..Scenario::default() };
+    let swarm = Swarm::of_seed(seed, faults);
+    let source = match strategy {
+        Strategy::Random => Source::Random { seed, swarm },
+        Strategy::Pct => Source::Pct { seed, swarm, depth: PCT_DEPTH },
+    };
+    (scenario, source)
+}
+
+/// The scenario whose runs are enumerated: the smallest workload, order instead of latency.
+pub fn to_enumerate(system: &System, faults: FaultSet, max_crashes: u32) -> Scenario {
+    let (sends, timing) = ((system.smallest)(), Timing::Order);
+    Scenario { sends, faults, timing, max_crashes, ..Scenario::default() }
+}
+
+/// Plays a scenario on a variant of a system.
+pub fn play(
+    system: &System,
+    variant: &str,
+    scenario: &Scenario,
+    source: &Source,
+) -> Result<Run, Misfit> {
+    simulate(scenario, source, &|cloud| (system.mount)(cloud, variant))
+}
+
+/// Plays a scenario and judges it.
+pub fn check(
+    system: &System,
+    variant: &str,
+    scenario: &Scenario,
+    source: &Source,
+) -> Result<(Run, Vec<Violation>), Misfit> {
+    let run = play(system, variant, scenario, source)?;
+    let violations = judge(system.promises(), &run);
+    debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
+    Ok((run, violations))
+}
+
+/// The smallest case that still breaks the same promise.
+pub fn smallest(system: &System, variant: &str, case: Case, violated: &str) -> Shrinker {
+    shrink(case, |candidate| {
+        let source = Source::Tape(candidate.tape.clone());
+        let (run, violations) = check(system, variant, &candidate.scenario, &source).ok()?;
+        violations.iter().any(|violation| violation.invariant == violated).then_some(run)
+    })
+}

@@ -1,0 +1,132 @@
+//! What must be true of every run of every system, because the platform promises it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::queue::Fate;
+use thunderhead_sim::{Fault, Op, Trace, What};
+
+use crate::invariant::{Finding, Invariant, Property};
+
+/// The promises of the platform itself, that the application comes to rest on it, and proof that
+/// storms really blow.
+pub const PLATFORM: &[&Invariant] =
+    &[&COMES_TO_REST, &SETTLED_ONCE, &NO_MESSAGE_LOST, &DELIVERED_TWICE, &DIED_MID_CALL];
+
+static COMES_TO_REST: Invariant = Invariant {
+    name: "the application comes to rest",
+    about: "nobody panics, waits for ever, or is still busy when the steps are used up",
+    property: Property::Always(comes_to_rest),
+};
+
+static SETTLED_ONCE: Invariant = Invariant {
+    name: "a settled message stays settled",
+    about: "a message that was acknowledged, dropped or moved to a dead-letter queue is never decided again",
+    property: Property::Always(settled_once),
+};
+
+static NO_MESSAGE_LOST: Invariant = Invariant {
+    name: "no message is lost",
+    about: "every message whose delivery began is acknowledged, dead-lettered, dropped or expired in the end",
+    property: Property::Eventually(no_message_lost),
+};
+
+static DELIVERED_TWICE: Invariant = Invariant {
+    name: "a message is delivered twice",
+    about: "some message reaches a consumer more than once",
+    property: Property::Sometimes(delivered_twice),
+};
+
+static DIED_MID_CALL: Invariant = Invariant {
+    name: "a worker dies with a request on its way",
+    about: "an effect happens on behalf of a worker that is already dead",
+    property: Property::Sometimes(died_mid_call),
+};
+
+fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
+    for (at, event) in trace.events().iter().enumerate() {
+        if let What::Panic { .. } | What::Stuck { .. } | What::Livelock { .. } = &event.what {
+            return Err(Finding::at(at, format!("{}: {}", trace.actor(event), event.what)));
+        }
+    }
+    Ok(())
+}
+
+fn settled_once(trace: &Trace) -> Result<(), Finding> {
+    let mut settled = BTreeSet::new();
+    for (at, event) in trace.events().iter().enumerate() {
+        let What::Settle { queue, message, fate, .. } = &event.what else { continue };
+        let key = (queue, message);
+        match fate {
+            Fate::Gone => {}
+            _ if settled.contains(&key) => {
+                return Err(Finding::at(
+                    at,
+                    format!("message {} was settled before", message.short()),
+                ));
+            }
+            Fate::Retried { .. } => {}
+            Fate::Acked | Fate::DeadLettered { .. } | Fate::Dropped | Fate::Expired => {
+                settled.insert(key);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
+    let mut open = BTreeMap::new();
+    for event in trace.events() {
+        match &event.what {
+            What::Call { op, .. } => {
+                if let Op::Deliver { batch, .. } = &**op {
+                    for message in &batch.messages {
+                        open.entry((batch.queue.clone(), message.id)).or_insert(true);
+                    }
+                }
+            }
+            What::Settle { fate: Fate::Retried { .. } | Fate::Gone, .. } => {}
+            What::Settle { queue, message, .. } => {
+                open.insert((queue.clone(), *message), false);
+            }
+            _ => {}
+        }
+    }
+    match open.iter().find(|(_, open)| **open) {
+        None => Ok(()),
+        Some(((queue, message), _)) => Err(Finding::missing(format!(
+            "message {} of {queue} was delivered and never settled",
+            message.short()
+        ))),
+    }
+}
+
+fn delivered_twice(trace: &Trace) -> bool {
+    let mut seen = BTreeSet::new();
+    trace.events().iter().any(|event| match &event.what {
+        What::Begin { op, .. } => match &**op {
+            Op::Deliver { batch, .. } => {
+                batch.messages.iter().any(|message| !seen.insert((batch.queue.clone(), message.id)))
+            }
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+fn died_mid_call(trace: &Trace) -> bool {
+    let mut callers = BTreeMap::new();
+    let mut dead = BTreeSet::new();
+    for event in trace.events() {
+        match &event.what {
+            What::Call { call, .. } => drop(callers.insert(*call, event.actor)),
+            What::Crash { fault: Fault::Crash, .. } => {
+                let lost = callers.iter().filter(|(_, actor)| **actor == event.actor);
+                dead.extend(lost.map(|(call, _)| *call));
+            }
+            What::Return { call, .. } => drop(callers.remove(call)),
+            What::Effect { call, .. } if dead.contains(call) => return true,
+            _ => {}
+        }
+    }
+    false
+}

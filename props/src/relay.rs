@@ -1,0 +1,120 @@
+//! What the upload relay promises: see `RELAY`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
+use thunderhead_sim::{Op, Reply, Trace, What};
+
+use crate::invariant::{Finding, Invariant, Property};
+
+/// An upload to `photos` gets one receipt in `receipts`, which names its version.
+pub const RELAY: &[&Invariant] = &[&EVERY_UPLOAD, &ONE_RECEIPT, &NEVER_BACK, &RENEWED];
+
+static EVERY_UPLOAD: Invariant = Invariant {
+    name: "every upload has its receipt",
+    about: "when all is quiet, each photo has a receipt that names the version R2 now holds",
+    property: Property::Eventually(every_upload),
+};
+
+static ONE_RECEIPT: Invariant = Invariant {
+    name: "one receipt per upload",
+    about: "no version is written down twice, however often its message comes",
+    property: Property::Always(one_receipt),
+};
+
+static NEVER_BACK: Invariant = Invariant {
+    name: "receipts never go back",
+    about: "the receipt of a newer version is never replaced by that of an older one",
+    property: Property::Always(never_back),
+};
+
+static RENEWED: Invariant = Invariant {
+    name: "a receipt is renewed",
+    about: "some photo is uploaded again and its receipt follows",
+    property: Property::Sometimes(renewed),
+};
+
+/// One object as it was stored.
+struct Stored<'a> {
+    event: usize,
+    bucket: &'a str,
+    key: &'a Arc<str>,
+    version: &'a Arc<str>,
+    /// The text that was stored: for a receipt, the version it names.
+    text: &'a str,
+}
+
+/// Everything that was stored, in R2's order.
+fn stored(trace: &Trace) -> impl Iterator<Item = Stored<'_>> {
+    trace.events().iter().enumerate().filter_map(|(at, event)| {
+        let What::Effect { op, outcome, .. } = &event.what else { return None };
+        let Op::R2(R2Op::Put { bucket, key, body, .. }) = &**op else { return None };
+        let Ok(Reply::R2(R2Reply::Stored(object))) = &**outcome else { return None };
+        let (version, text) = (&object.version, body.text().unwrap_or(""));
+        Some(Stored { event: at, bucket, key, version, text })
+    })
+}
+
+fn every_upload(trace: &Trace) -> Result<(), Finding> {
+    let mut photos = BTreeMap::new();
+    let mut receipts = BTreeMap::new();
+    for put in stored(trace) {
+        match put.bucket {
+            "photos" => drop(photos.insert(put.key, &**put.version)),
+            "receipts" => drop(receipts.insert(put.key, put.text)),
+            _ => {}
+        }
+    }
+    for (photo, version) in photos {
+        let short = &version[..8];
+        match receipts.get(photo) {
+            Some(receipt) if *receipt == version => {}
+            Some(_) => {
+                let message = format!("{photo} is at version {short}, its receipt is not");
+                return Err(Finding::missing(message));
+            }
+            None => return Err(Finding::missing(format!("{photo} has no receipt for {short}"))),
+        }
+    }
+    Ok(())
+}
+
+fn one_receipt(trace: &Trace) -> Result<(), Finding> {
+    let mut seen = BTreeSet::new();
+    for put in stored(trace).filter(|put| put.bucket == "receipts") {
+        if !seen.insert((put.key, put.text)) {
+            let message = format!("{} {} was written down before", put.key, &put.text[..8]);
+            return Err(Finding::at(put.event, message));
+        }
+    }
+    Ok(())
+}
+
+fn never_back(trace: &Trace) -> Result<(), Finding> {
+    let mut age = BTreeMap::new();
+    let mut latest: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+    for put in stored(trace) {
+        match put.bucket {
+            "photos" => drop(age.insert((put.key, &**put.version), put.event)),
+            "receipts" => {
+                let Some(uploaded) = age.get(&(put.key, put.text)).copied() else {
+                    let message = format!("{} has a receipt for no upload of it", put.key);
+                    return Err(Finding::at(put.event, message));
+                };
+                let before = latest.insert(put.key, uploaded);
+                if before.is_some_and(|before| before > uploaded) {
+                    let message = format!("{} went back to {}", put.key, &put.text[..8]);
+                    return Err(Finding::at(put.event, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn renewed(trace: &Trace) -> bool {
+    let mut seen = BTreeSet::new();
+    stored(trace).any(|put| put.bucket == "receipts" && !seen.insert(put.key))
+}

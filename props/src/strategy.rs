@@ -1,0 +1,185 @@
+//! A proptest strategy whose value is a scenario and a tape, and whose shrinking is the engine's own.
+//!
+//! So `cargo test` has proptest's case counts, environment variables and regression files together
+//! with shrinking that knows what a deviation is.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use proptest::prelude::Rng as _;
+use proptest::strategy::{NewTree, Strategy as Generates, ValueTree};
+use proptest::test_runner::TestRunner;
+use thunderhead_sim::{Case, Misfit, Run, Scenario, Shrinker, Source, Tape};
+
+use crate::hunt::{self, Strategy};
+use crate::invariant::Violation;
+use crate::system::System;
+
+/// All storms over one variant of a system.
+///
+/// ```no_run
+/// use proptest::prelude::*;
+/// # fn some_system() -> &'static thunderhead_props::System { unimplemented!() }
+///
+/// proptest!(|(storm in thunderhead_props::storm(some_system(), "reference"))| {
+///     prop_assert_eq!(storm.violations(), vec![], "{}", storm);
+/// });
+/// ```
+pub fn storm(system: &'static System, variant: &'static str) -> Storms {
+    Storms { system, variant }
+}
+
+/// See [`storm`].
+#[derive(Clone, Copy, Debug)]
+pub struct Storms {
+    system: &'static System,
+    variant: &'static str,
+}
+
+impl Generates for Storms {
+    type Tree = StormTree;
+    type Value = Storm;
+
+    fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Storms> {
+        let seed = runner.rng().next_u64();
+        let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
+        let (scenario, source) = hunt::of_seed(self.system, seed, strategy, 3);
+        Ok(StormTree { storms: *self, drawn: self.with(scenario, source), shrinking: None })
+    }
+}
+
+impl Storms {
+    fn with(&self, scenario: Scenario, source: Source) -> Storm {
+        let consumed = Rc::default();
+        Storm { system: self.system, variant: self.variant, scenario, source, consumed }
+    }
+
+    fn case(&self, case: &Case) -> Storm {
+        self.with(case.scenario.clone(), Source::Tape(case.tape.clone()))
+    }
+}
+
+/// One storm: a plan and where its choices come from.
+#[derive(Clone)]
+pub struct Storm {
+    system: &'static System,
+    variant: &'static str,
+    scenario: Scenario,
+    source: Source,
+    /// The tape that the last run consumed, for the shrinker.
+    consumed: Rc<RefCell<Option<Tape>>>,
+}
+
+impl Storm {
+    /// Plays it.
+    pub fn run(&self) -> Result<Run, Misfit> {
+        let run = hunt::play(self.system, self.variant, &self.scenario, &self.source)?;
+        *self.consumed.borrow_mut() = Some(run.tape());
+        Ok(run)
+    }
+
+    /// Plays it and says which promises it broke.
+    pub fn violations(&self) -> Vec<Violation> {
+        match self.run() {
+            Ok(run) => crate::judge(self.system.promises(), &run),
+            Err(misfit) => panic!("a generated workload does not fit its own system: {misfit}"),
+        }
+    }
+
+    /// The plan and the tape, once it has been played.
+    pub fn case(&self) -> Option<Case> {
+        let tape = self.consumed.borrow().clone()?;
+        Some(Case { scenario: self.scenario.clone(), tape })
+    }
+}
+
+impl std::fmt::Display for Storm {
+    /// What went wrong, and when: the requests and the deviations.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{} {}", self.system.name, self.variant)?;
+        for send in &self.scenario.sends {
+            writeln!(f, "  at {} {}", send.at, send.request)?;
+        }
+        match (&self.source, self.case()) {
+            (_, Some(case)) => case.tape.0.iter().try_for_each(|line| writeln!(f, "  {line}")),
+            (Source::Tape(tape), None) => {
+                tape.0.iter().try_for_each(|line| writeln!(f, "  {line}"))
+            }
+            (Source::Random { seed, swarm } | Source::Pct { seed, swarm, .. }, None) => {
+                writeln!(f, "  seed {seed}: {swarm}")
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Storm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// A storm that can become smaller.
+pub struct StormTree {
+    storms: Storms,
+    drawn: Storm,
+    shrinking: Option<Shrinking>,
+}
+
+struct Shrinking {
+    shrinker: Shrinker,
+    candidate: Storm,
+}
+
+impl ValueTree for StormTree {
+    type Value = Storm;
+
+    fn current(&self) -> Storm {
+        match &self.shrinking {
+            None => self.drawn.clone(),
+            Some(shrinking) => shrinking.candidate.clone(),
+        }
+    }
+
+    /// The current storm fails: try a smaller one.
+    fn simplify(&mut self) -> bool {
+        let shrinker = match self.shrinking.take() {
+            Some(mut shrinking) => {
+                shrinking.shrinker.tell(shrinking.candidate.consumed.borrow().clone());
+                shrinking.shrinker
+            }
+            None => match self.drawn.case() {
+                Some(case) => Shrinker::new(case),
+                None => return false,
+            },
+        };
+        self.offer(shrinker)
+    }
+
+    /// The current storm does not fail: go back and try another way.
+    fn complicate(&mut self) -> bool {
+        match self.shrinking.take() {
+            None => false,
+            Some(mut shrinking) => {
+                shrinking.shrinker.tell(None);
+                self.offer(shrinking.shrinker)
+            }
+        }
+    }
+}
+
+impl StormTree {
+    /// Makes the shrinker's next candidate the current storm, or its best when there is none.
+    fn offer(&mut self, mut shrinker: Shrinker) -> bool {
+        let candidate = shrinker.candidate();
+        let more = candidate.is_some();
+        let case = candidate.unwrap_or_else(|| shrinker.best().clone());
+        self.shrinking = Some(Shrinking { shrinker, candidate: self.storms.case(&case) });
+        more
+    }
+}
+
+impl std::fmt::Debug for StormTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.current().fmt(f)
+    }
+}

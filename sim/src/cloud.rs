@@ -1,0 +1,121 @@
+//! Setting up a cloud: buckets, queues, workers and clients, before the run begins.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use crate::call::{Request, Response};
+use crate::env::Env;
+use crate::error::Error;
+use crate::queue::{ConsumerConfig, MessageBatch, QueueConfig};
+use crate::r2::BucketConfig;
+use crate::time::Time;
+use crate::world::{Consumer, World};
+
+/// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
+/// the author's, not the storm's.
+pub struct Cloud<'a> {
+    pub(crate) world: &'a Rc<World>,
+}
+
+impl Cloud<'_> {
+    /// Creates a bucket.
+    pub fn bucket(&mut self, name: &str, config: BucketConfig) {
+        let created = self.world.state().r2.create_bucket(name, config);
+        created.unwrap_or_else(|error| panic!("bucket `{name}`: {error}"));
+    }
+
+    /// Creates a queue.
+    pub fn queue(&mut self, name: &str, config: QueueConfig) {
+        let created = self.world.state().queues.create(name, config);
+        created.unwrap_or_else(|error| panic!("queue `{name}`: {error}"));
+    }
+
+    /// Adds a worker: a host that serves requests and batches, dies, and comes back empty.
+    pub fn worker(&mut self, name: &str) -> Worker<'_> {
+        let mut state = self.world.state();
+        assert!(state.host_named(name).is_none(), "there are two hosts called `{name}`");
+        let host = state.add_host(name, true);
+        drop(state);
+        Worker { world: self.world, host }
+    }
+
+    /// Adds a client: a host outside the cloud that never dies and does `work` from the start.
+    pub fn client<F>(&mut self, name: &str, work: impl FnOnce(Env) -> F)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        let host = self.client_host(name);
+        let work = work(Env::new(self.world.clone(), host));
+        self.world.spawn(host, None, Box::pin(work));
+    }
+
+    pub(crate) fn client_host(&mut self, name: &str) -> u16 {
+        let mut state = self.world.state();
+        state.host_named(name).unwrap_or_else(|| state.add_host(name, false))
+    }
+}
+
+impl std::fmt::Debug for Cloud<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.world.state().hosts).finish()
+    }
+}
+
+/// A worker under construction.
+pub struct Worker<'a> {
+    world: &'a Rc<World>,
+    host: u16,
+}
+
+impl Worker<'_> {
+    /// Serves requests.
+    pub fn fetch<F>(self, handler: impl Fn(Env, Request) -> F + 'static) -> Self
+    where
+        F: Future<Output = Result<Response, Error>> + 'static,
+    {
+        self.slot(|host| {
+            host.fetch = Some(Rc::new(move |env, request| Box::pin(handler(env, request))));
+        })
+    }
+
+    /// Consumes a queue. A worker that consumes several tells them apart by
+    /// [`MessageBatch::queue`].
+    pub fn queue<F>(
+        self,
+        queues: &[(&str, ConsumerConfig)],
+        handler: impl Fn(Env, MessageBatch) -> F + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), Error>> + 'static,
+    {
+        for (name, config) in queues {
+            let mut state = self.world.state();
+            let set = state.queues.set_consumer(name, config.clone());
+            set.unwrap_or_else(|error| panic!("consumer of `{name}`: {error}"));
+            let id = state.queues.queue_id(name).expect("it has just been configured");
+            state.consumers.insert(id, Consumer { host: self.host, planned: Time::NEVER });
+        }
+        self.slot(|host| {
+            host.queue = Some(Rc::new(move |env, batch| Box::pin(handler(env, batch))));
+        })
+    }
+
+    /// Does `work` each time the worker comes up.
+    pub fn boot<F>(self, work: impl Fn(Env) -> F + 'static) -> Self
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.slot(|host| host.boot = Some(Rc::new(move |env| Box::pin(work(env)))))
+    }
+
+    fn slot(self, set: impl FnOnce(&mut crate::host::Host)) -> Self {
+        set(&mut self.world.state().hosts[usize::from(self.host)]);
+        self
+    }
+}
+
+impl std::fmt::Debug for Worker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.world.state().host(self.host).fmt(f)
+    }
+}

@@ -1,0 +1,260 @@
+//! What application code holds: its only way to the clock, to chance, and to the platform.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::agenda::Event;
+use crate::bucket::Bucket;
+use crate::call::{Op, Outcome, Reply, Request, Response};
+use crate::choices::Odds;
+use crate::error::Error;
+use crate::hash::mix;
+use crate::producer::Queue;
+use crate::site::{Kind, OpCode};
+use crate::task::Waits;
+use crate::time::Time;
+use crate::trace::What;
+use crate::world::World;
+
+type Background = JoinHandle<Result<(), Error>>;
+
+/// A host's view of the world, given to every handler.
+#[derive(Clone)]
+pub struct Env {
+    world: Rc<World>,
+    host: u16,
+    waited: Rc<RefCell<Vec<Background>>>,
+}
+
+impl Env {
+    pub(crate) fn new(world: Rc<World>, host: u16) -> Env {
+        Env { world, host, waited: Rc::default() }
+    }
+
+    /// The simulated time.
+    pub fn now(&self) -> Time {
+        self.world.state().now
+    }
+
+    /// Waits; other tasks run meanwhile.
+    pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
+        Sleep { world: self.world.clone(), duration, until: None }
+    }
+
+    /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
+    /// requests are still on their way.
+    pub async fn timeout<F: Future>(&self, duration: Duration, work: F) -> Option<F::Output> {
+        let mut work = std::pin::pin!(work);
+        let mut sleep = std::pin::pin!(self.sleep(duration));
+        std::future::poll_fn(|cx| {
+            if let Poll::Ready(output) = work.as_mut().poll(cx) {
+                return Poll::Ready(Some(output));
+            }
+            sleep.as_mut().poll(cx).map(|()| None)
+        })
+        .await
+    }
+
+    /// Runs `work` beside the caller, on the same host; it dies with the host.
+    pub fn spawn<T: 'static>(&self, work: impl Future<Output = T> + 'static) -> JoinHandle<T> {
+        let joint = Rc::new(RefCell::new(Joint { output: None, waker: None }));
+        let handle = JoinHandle { world: self.world.clone(), joint: joint.clone() };
+        let work = async move {
+            let output = work.await;
+            let waker = {
+                let mut joint = joint.borrow_mut();
+                joint.output = Some(output);
+                joint.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        };
+        self.world.spawn(self.host, None, Box::pin(work));
+        handle
+    }
+
+    /// Keeps the invocation open until `work` is done; its failure is the invocation's failure.
+    pub fn wait_until(&self, work: impl Future<Output = Result<(), Error>> + 'static) {
+        let handle = self.spawn(work);
+        self.waited.borrow_mut().push(handle);
+    }
+
+    /// Waits for everything given to [`Env::wait_until`]; the first failure counts.
+    pub(crate) async fn background(&self) -> Result<(), Error> {
+        let mut result = Ok(());
+        loop {
+            let Some(handle) = self.waited.borrow_mut().pop() else { return result };
+            result = result.and(handle.await);
+        }
+    }
+
+    /// The application's own randomness: a number in `0..n`, drawn from the tape.
+    pub fn random(&self, n: u32) -> u32 {
+        let mut state = self.world.state();
+        let host = state.key(self.host);
+        state.choices.choose(Kind::Random, host, OpCode::NONE, n, Odds::Even)
+    }
+
+    /// A name that nothing else in this run has: 32 hex digits, as `crypto.randomUUID` is used for.
+    pub fn unique(&self) -> String {
+        let mut state = self.world.state();
+        state.unique += 1;
+        let (high, low) = (mix(state.unique), mix(state.unique ^ u64::MAX));
+        format!("{high:016x}{low:016x}")
+    }
+
+    /// Writes a line to the trace.
+    pub fn log(&self, text: impl Into<Arc<str>>) {
+        self.world.state().record(self.host, What::Log { text: text.into() });
+    }
+
+    /// The bucket bound to `name`.
+    pub fn bucket(&self, name: &str) -> Bucket {
+        Bucket::new(self.clone(), name)
+    }
+
+    /// The queue bound to `name`, for sending.
+    pub fn queue(&self, name: &str) -> Queue {
+        Queue::new(self.clone(), name)
+    }
+
+    /// Sends a request to a worker.
+    pub async fn fetch(&self, worker: &str, request: Request) -> Result<Response, Error> {
+        let callee = {
+            let state = self.world.state();
+            let found = state.host_named(worker);
+            found.filter(|host| state.host(*host).fetch.is_some())
+        };
+        let Some(callee) = callee else {
+            return Err(Error::app(format!("no worker called `{worker}` serves requests")));
+        };
+        let op = Op::Fetch { to: worker.into(), request };
+        match self.call(Some(callee), op).await.as_ref() {
+            Ok(Reply::Fetch(response)) => Ok(response.clone()),
+            Ok(other) => unreachable!("a fetch was answered with {other}"),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
+    /// Passes the doorway.
+    pub(crate) fn call(&self, callee: Option<u16>, op: Op) -> Call {
+        Call { world: self.world.clone(), host: self.host, stage: Stage::Ready(callee, Some(op)) }
+    }
+}
+
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Env(host {})", self.host)
+    }
+}
+
+struct Sleep {
+    world: Rc<World>,
+    duration: Duration,
+    until: Option<Time>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        let world = self.world.clone();
+        let mut state = world.state();
+        let until = self.until.unwrap_or(state.now + self.duration);
+        self.until = Some(until);
+        if state.now >= until {
+            return Poll::Ready(());
+        }
+        let task = state.current.expect("polled by the engine");
+        // A task that is polled for another reason sleeps on: one wake-up is enough.
+        if state.tasks[task as usize].waits != Waits::Until(until) {
+            let after = until - state.now;
+            state.plan(after, Event::Wake { task });
+        }
+        state.tasks[task as usize].waits = Waits::Until(until);
+        Poll::Pending
+    }
+}
+
+/// A call that is being made.
+pub(crate) struct Call {
+    world: Rc<World>,
+    host: u16,
+    stage: Stage,
+}
+
+enum Stage {
+    Ready(Option<u16>, Option<Op>),
+    Sent(u32),
+}
+
+impl Future for Call {
+    type Output = Arc<Outcome>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Arc<Outcome>> {
+        let world = self.world.clone();
+        let mut state = world.state();
+        let host = self.host;
+        let call = match &mut self.stage {
+            Stage::Sent(call) => *call,
+            Stage::Ready(callee, op) => {
+                // A host that is about to die sends nothing more.
+                if state.doomed.is_some() {
+                    return Poll::Pending;
+                }
+                let op = op.take().expect("taken once, when it is sent");
+                let call = state.request(host, *callee, op);
+                self.stage = Stage::Sent(call);
+                call
+            }
+        };
+        let flight = &mut state.calls[call as usize];
+        if flight.closed {
+            let outcome = flight.outcome.take().expect("a closed call has its outcome");
+            return Poll::Ready(outcome);
+        }
+        let task = state.current.expect("polled by the engine");
+        state.calls[call as usize].task = Some(task);
+        state.tasks[task as usize].waits = Waits::Call(call);
+        Poll::Pending
+    }
+}
+
+struct Joint<T> {
+    output: Option<T>,
+    waker: Option<Waker>,
+}
+
+/// The result to come of spawned work.
+pub struct JoinHandle<T> {
+    world: Rc<World>,
+    joint: Rc<RefCell<Joint<T>>>,
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let mut joint = self.joint.borrow_mut();
+        if let Some(output) = joint.output.take() {
+            return Poll::Ready(output);
+        }
+        joint.waker = Some(cx.waker().clone());
+        let mut state = self.world.state();
+        let task = state.current.expect("polled by the engine");
+        state.tasks[task as usize].waits = Waits::Elsewhere;
+        Poll::Pending
+    }
+}
+
+impl<T> std::fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JoinHandle")
+    }
+}

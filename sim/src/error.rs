@@ -1,0 +1,73 @@
+//! What an application sees when a call fails.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::queue;
+use crate::r2;
+
+/// Why a call failed, as an application can match on it.
+///
+/// ```
+/// use thunderhead_sim::Error;
+///
+/// assert!(Error::NetworkLost.is_transient());
+/// assert_eq!(Error::NetworkLost.to_string(), "Network connection lost.");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Error {
+    /// The object store refused.
+    R2(r2::Error),
+    /// The queue refused.
+    Queue(queue::Error),
+    /// Nothing came back. The request may have taken effect, may still, or never will.
+    NetworkLost,
+    /// The application's own failure.
+    App(Arc<str>),
+}
+
+impl Error {
+    /// An application's own failure.
+    pub fn app(message: impl Into<Arc<str>>) -> Error {
+        Error::App(message.into())
+    }
+
+    /// Whether trying again may help.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Error::R2(error) => error.is_transient(),
+            Error::Queue(error) => error.is_transient(),
+            Error::NetworkLost => true,
+            Error::App(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::R2(error) => error.fmt(f),
+            Error::Queue(error) => error.fmt(f),
+            // The text that workerd gives to a dropped connection.
+            Error::NetworkLost => f.write_str("Network connection lost."),
+            Error::App(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<r2::Error> for Error {
+    fn from(error: r2::Error) -> Error {
+        Error::R2(error)
+    }
+}
+
+impl From<queue::Error> for Error {
+    fn from(error: queue::Error) -> Error {
+        Error::Queue(error)
+    }
+}

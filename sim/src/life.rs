@@ -1,0 +1,67 @@
+//! Death and return of hosts.
+
+use crate::agenda::Event;
+use crate::fault::Fault;
+use crate::site::OpCode;
+use crate::trace::What;
+use crate::world::State;
+
+impl State {
+    /// A host dies: its futures are dropped, what the platform stores stays, and the calls it was
+    /// handling fail. Requests it had sent are still on their way.
+    pub fn crash(&mut self, host: u16, fault: Fault, call: Option<u32>) {
+        if !self.host(host).up {
+            return;
+        }
+        self.record(host, What::Crash { fault, call });
+        self.crashes += 1;
+        self.hosts[usize::from(host)].up = false;
+        let mut orphaned = Vec::new();
+        for task in self.tasks.iter_mut().filter(|task| task.host == host && task.alive) {
+            task.alive = false;
+            self.graveyard.extend(task.future.take());
+            orphaned.extend(task.serves);
+        }
+        let tasks = &self.tasks;
+        self.ready.retain(|task| tasks[*task as usize].alive);
+        for call in orphaned {
+            self.handler_died(call);
+        }
+        let down = self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key);
+        self.plan(down, Event::Restart { host });
+    }
+
+    /// A dead host comes back with an empty memory. Returns whether it was down.
+    pub fn restart(&mut self, host: u16) -> bool {
+        let slot = &mut self.hosts[usize::from(host)];
+        if slot.up {
+            return false;
+        }
+        slot.up = true;
+        slot.life += 1;
+        let life = slot.life;
+        self.record(host, What::Boot { life });
+        self.plan_pumps();
+        true
+    }
+
+    /// After a poll: does the host that was polled die?
+    pub fn crash_after_poll(&mut self, host: u16) {
+        if let Some(doom) = self.doomed.take() {
+            return self.crash(doom.host, doom.fault, Some(doom.call));
+        }
+        let slot = &self.hosts[usize::from(host)];
+        if slot.mortal && self.storm.crashes(&mut self.choices, slot.key, &slot.name) {
+            self.crash(host, Fault::Crash, None);
+        }
+    }
+
+    /// The next task to poll, chosen among those that are ready.
+    pub fn next_ready(&mut self) -> Option<u32> {
+        let of = if self.storm.reorders() { self.ready.len() as u32 } else { 1 };
+        let odds = self.reorder_odds();
+        let cloud = self.key(crate::world::CLOUD);
+        let at = self.choices.choose(crate::site::Kind::Ready, cloud, OpCode::NONE, of, odds);
+        self.ready.remove(at as usize)
+    }
+}

@@ -1,0 +1,106 @@
+//! Everything about a run that is not a choice: what is sent, which storm is allowed, how far it goes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::call::Request;
+use crate::fault::FaultSet;
+use crate::rule::Rule;
+use crate::time::Time;
+
+/// The plan of a run. Together with a tape it determines every byte of the trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// What the outside world does, and when.
+    pub sends: Vec<Send>,
+    /// The faults that may be drawn during the storm.
+    pub faults: FaultSet,
+    /// The faults that a script asks for by name.
+    pub rules: Vec<Rule>,
+    /// Hosts to kill at a given time.
+    pub kills: Vec<Kill>,
+    /// Whether messages race by latency or by a chosen order.
+    pub timing: Timing,
+    /// When the storm ends and the calm begins.
+    pub storm: Duration,
+    /// How many crashes may be drawn.
+    pub max_crashes: u32,
+    /// How many polls and events the run may take before it counts as a livelock.
+    pub max_steps: u32,
+}
+
+impl Default for Scenario {
+    fn default() -> Scenario {
+        Scenario {
+            sends: Vec::new(),
+            faults: FaultSet::NONE,
+            rules: Vec::new(),
+            kills: Vec::new(),
+            timing: Timing::Latency,
+            storm: Duration::from_secs(60),
+            max_crashes: 3,
+            max_steps: 50_000,
+        }
+    }
+}
+
+/// One request from outside.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Send {
+    /// When it is sent.
+    pub at: Time,
+    /// Who sends it.
+    pub from: Arc<str>,
+    /// To which worker; the first that serves requests when not said.
+    pub to: Option<Arc<str>>,
+    /// The request.
+    pub request: Request,
+    /// How often the sender tries again when nothing comes back or the answer is a 5xx.
+    pub retries: u32,
+}
+
+impl Send {
+    /// A request at `at` that is tried once.
+    pub fn new(at: Time, method: &str, path: &str, body: impl Into<crate::Body>) -> Send {
+        let request = Request::new(method, path, body);
+        Send { at, from: "client".into(), to: None, request, retries: 0 }
+    }
+
+    /// The same, tried again up to `retries` times.
+    pub fn retried(mut self, retries: u32) -> Send {
+        self.retries = retries;
+        self
+    }
+}
+
+/// A host that dies at a given time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Kill {
+    /// When.
+    pub at: Time,
+    /// Which host.
+    pub host: Arc<str>,
+    /// How long it stays down; drawn when not said.
+    pub down: Option<Duration>,
+}
+
+/// How the race between messages is decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Timing {
+    /// Each message takes a drawn latency: natural times, for random runs.
+    #[default]
+    Latency,
+    /// All messages are equally fast and the next one to arrive is chosen among those pending for
+    /// the same target: few alternatives, for enumeration and priority schedules.
+    Order,
+}
+
+impl Timing {
+    /// The word for it in a script.
+    pub fn name(self) -> &'static str {
+        match self {
+            Timing::Latency => "latency",
+            Timing::Order => "order",
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The run loop: poll what is ready, then let the next thing happen, until nothing is left to do.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::agenda::Event;
+use crate::choices::{Odds, Source};
+use crate::cloud::Cloud;
+use crate::env::Env;
+use crate::fault::Fault;
+use crate::run::{End, Run};
+use crate::scenario::{Scenario, Send, Timing};
+use crate::task::{Task, Waits};
+use crate::time::Time;
+use crate::trace::What;
+use crate::world::{CLOUD, State, World};
+
+/// How far apart in time two deliveries may be and still swap places.
+const ORDER_WINDOW: Duration = Duration::from_secs(1);
+/// Among how many pending events an order is chosen.
+const ORDER_MOST: usize = 8;
+/// How long a client waits before it tries again.
+const CLIENT_BACKOFF: Duration = Duration::from_secs(1);
+
+/// A scenario that does not fit the cloud it is played on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit(String);
+
+impl std::fmt::Display for Misfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misfit {}
+
+/// Plays a scenario on the cloud that `mount` sets up, with choices from `source`.
+///
+/// ```
+/// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+///
+/// let scenario = Scenario {
+///     sends: vec![Send::new(Time::ZERO, "GET", "/", "")],
+///     ..Scenario::default()
+/// };
+/// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+///     cloud.worker("web").fetch(|_env, _request| async { Ok(Response::new(200, "hello")) });
+/// })
+/// .unwrap();
+/// assert!(run.trace.to_string().contains(r#"client  return #0 200 "hello""#));
+/// ```
+pub fn simulate(
+    scenario: &Scenario,
+    source: &Source,
+    mount: &dyn Fn(&mut Cloud),
+) -> Result<Run, Misfit> {
+    let world = World::new(scenario, source);
+    mount(&mut Cloud { world: &world });
+    plan(&world)?;
+    let end = world.play();
+    Ok(world.into_run(end))
+}
+
+/// Puts what the scenario says on the agenda.
+fn plan(world: &Rc<World>) -> Result<(), Misfit> {
+    let scenario = world.state().scenario.clone();
+    for send in &scenario.sends {
+        Cloud { world }.client_host(&send.from);
+        worker_for(&world.state(), send)?;
+    }
+    let mut state = world.state();
+    for (index, send) in scenario.sends.iter().enumerate() {
+        state.agenda.plan(send.at, Event::Send { index });
+    }
+    for (index, kill) in scenario.kills.iter().enumerate() {
+        let mortal = state.host_named(&kill.host).is_some_and(|host| state.host(host).mortal);
+        if !mortal {
+            return Err(Misfit(format!("there is no worker `{}` to kill", kill.host)));
+        }
+        state.agenda.plan(kill.at, Event::Kill { index });
+    }
+    let calm = Time::ZERO + scenario.storm;
+    state.agenda.plan(calm, Event::Calm);
+    let booting: Vec<u16> = (0..state.hosts.len() as u16).collect();
+    drop(state);
+    booting.into_iter().for_each(|host| world.boot(host));
+    Ok(())
+}
+
+/// The worker that a request from outside goes to.
+fn worker_for(state: &State, send: &Send) -> Result<Arc<str>, Misfit> {
+    let serving = |host: &&crate::host::Host| host.fetch.is_some();
+    match &send.to {
+        None => state.hosts.iter().find(serving).map(|host| host.name.clone()).ok_or_else(|| {
+            Misfit(format!("nobody serves `{}`: no worker serves requests", send.request))
+        }),
+        Some(to) => {
+            let mut found = state.hosts.iter().filter(|host| host.name == *to).filter(serving);
+            found
+                .next()
+                .map(|host| host.name.clone())
+                .ok_or_else(|| Misfit(format!("no worker called `{to}` serves requests")))
+        }
+    }
+}
+
+impl World {
+    fn play(self: &Rc<World>) -> End {
+        loop {
+            if let Some(end) = self.drain() {
+                return end;
+            }
+            let mut state = self.state();
+            let Some((at, event)) = state.next_event() else { return state.quiet() };
+            state.now = state.now.max(at);
+            if state.step() {
+                return state.livelock();
+            }
+            drop(state);
+            self.happen(event);
+        }
+    }
+
+    /// Polls until no task is ready.
+    fn drain(&self) -> Option<End> {
+        let mut woken = Vec::new();
+        loop {
+            self.woken.drain(&mut woken);
+            let mut state = self.state();
+            woken.drain(..).for_each(|task| state.wake(task));
+            let graves = std::mem::take(&mut state.graveyard);
+            if !graves.is_empty() {
+                drop(state);
+                drop(graves);
+                continue;
+            }
+            let task = state.next_ready()?;
+            if state.step() {
+                return Some(state.livelock());
+            }
+            drop(state);
+            if let Some(message) = self.poll(task) {
+                let mut state = self.state();
+                let host = state.tasks[task as usize].host;
+                state.record(host, What::Panic { message });
+                return Some(End::Panic);
+            }
+        }
+    }
+
+    /// Polls one task; the message of its panic if it panics.
+    fn poll(&self, task: u32) -> Option<Arc<str>> {
+        let mut state = self.state();
+        let slot = &mut state.tasks[task as usize];
+        slot.ready = false;
+        slot.waits = Waits::Elsewhere;
+        let (mut future, waker, host) = (slot.future.take()?, slot.waker.clone(), slot.host);
+        state.current = Some(task);
+        drop(state);
+        let mut context = Context::from_waker(&waker);
+        // A panic is the application's bug to report with its history, not the end of the search.
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
+        let mut state = self.state();
+        state.current = None;
+        match polled {
+            Err(panic) => return Some(panic_message(&*panic)),
+            Ok(Poll::Ready(())) => state.tasks[task as usize].alive = false,
+            Ok(Poll::Pending) => state.tasks[task as usize].future = Some(future),
+        }
+        state.crash_after_poll(host);
+        None
+    }
+
+    fn happen(self: &Rc<World>, event: Event) {
+        match event {
+            Event::Arrive { call, copy } => self.arrive(call, copy),
+            Event::Send { index } => self.send(index),
+            Event::Restart { host } => {
+                if self.state().restart(host) {
+                    self.boot(host);
+                }
+            }
+            other => self.state().happen(other),
+        }
+    }
+
+    /// A request from outside, tried again as often as its sender cares to.
+    fn send(self: &Rc<World>, index: usize) {
+        let state = self.state();
+        let send = state.scenario.sends[index].clone();
+        let to = worker_for(&state, &send).expect("checked before the run began");
+        let host = state.host_named(&send.from).expect("added before the run began");
+        drop(state);
+        let env = Env::new(self.clone(), host);
+        let work = async move {
+            for left in (0..=send.retries).rev() {
+                match env.fetch(&to, send.request.clone()).await {
+                    Ok(response) if response.status < 500 => return,
+                    _ if left > 0 => env.sleep(CLIENT_BACKOFF).await,
+                    _ => {}
+                }
+            }
+        };
+        self.spawn(host, None, Box::pin(work));
+    }
+
+    fn boot(self: &Rc<World>, host: u16) {
+        let Some(boot) = self.state().host(host).boot.clone() else { return };
+        let work = boot(Env::new(self.clone(), host));
+        self.spawn(host, None, work);
+    }
+
+    /// Takes the run apart. Futures hold the world and the world holds them; they go first.
+    fn into_run(self: Rc<World>, end: End) -> Run {
+        let mut state = self.state();
+        let tasks = std::mem::take(&mut state.tasks);
+        let graves = std::mem::take(&mut state.graveyard);
+        state.agenda.clear();
+        let tapeless = Source::Tape(crate::Tape::benign());
+        let choices =
+            std::mem::replace(&mut state.choices, crate::choices::Choices::new(&tapeless));
+        let run = Run {
+            end,
+            trace: std::mem::take(&mut state.trace),
+            draws: choices.into_draws(),
+            steps: state.steps,
+            crashes: state.crashes,
+        };
+        drop(state);
+        drop((tasks, graves));
+        run
+    }
+}
+
+impl State {
+    /// What happens next: the earliest event, or one that overtakes it on the way to one target.
+    fn next_event(&mut self) -> Option<(Time, Event)> {
+        if self.scenario.timing == Timing::Latency || !self.storm.reorders() {
+            return self.agenda.pop();
+        }
+        let (at, head) = self.agenda.peek()?;
+        let Some(target) = self.target(head) else { return self.agenda.pop() };
+        let latest = at + ORDER_WINDOW;
+        let State { agenda, choices, calls, hosts, .. } = self;
+        let odds = Odds::Rare(choices.swarm().rate(Fault::Reorder));
+        let like = |event: &Event, at: Time| {
+            at <= latest && target_of(calls, event).is_some_and(|(to, _)| to == target)
+        };
+        let key = hosts[usize::from(target)].key;
+        agenda.pop_among(ORDER_MOST, like, |events| {
+            let flows: Vec<u32> = events
+                .iter()
+                .map(|event| target_of(calls, event).map_or(0, |(_, flow)| flow))
+                .collect();
+            choices.order(key, &flows, odds) as usize
+        })
+    }
+
+    fn target(&self, event: &Event) -> Option<u16> {
+        target_of(&self.calls, event).map(|(target, _)| target)
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Wake { task } => self.wake(task),
+            Event::Reply { call } => self.reply(call),
+            Event::GiveUp { call } => self.give_up(call),
+            Event::Finish { call, result } => self.finish(call, &result),
+            Event::Pump { queue } => self.pump(queue),
+            Event::Expire => {
+                self.expire();
+                self.plan_pumps();
+                self.plan_expiry();
+            }
+            Event::Kill { index } => {
+                let name = self.scenario.kills[index].host.clone();
+                let host = self.host_named(&name).expect("checked before the run began");
+                self.crash(host, Fault::Crash, None);
+            }
+            Event::Calm => {
+                self.storm.end();
+                self.record(CLOUD, What::Calm);
+                // Everything is healed: who is down comes back now, not when the storm had meant.
+                let down = self.hosts.iter().filter(|host| !host.up).map(|host| host.key.index);
+                for host in down.collect::<Vec<u16>>() {
+                    self.agenda.plan(self.now, Event::Restart { host });
+                }
+            }
+            Event::Arrive { .. } | Event::Send { .. } | Event::Restart { .. } => {
+                unreachable!("these run application code and are the world's")
+            }
+        }
+    }
+
+    pub(crate) fn reorder_odds(&self) -> Odds<'static> {
+        Odds::Rare(self.choices.swarm().rate(Fault::Reorder))
+    }
+
+    /// Counts a step; true when there have been too many.
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        self.steps > self.scenario.max_steps
+    }
+
+    fn livelock(&mut self) -> End {
+        let mut calls = vec![0u32; self.hosts.len()];
+        self.calls.iter().for_each(|flight| calls[usize::from(flight.caller)] += 1);
+        let busiest = (0..calls.len()).max_by_key(|&host| calls[host]).unwrap_or(0);
+        let steps = self.scenario.max_steps;
+        self.record(busiest as u16, What::Livelock { steps });
+        End::Livelock
+    }
+
+    /// Nothing is left to happen: all is done, or those who wait will wait for ever.
+    fn quiet(&mut self) -> End {
+        let stuck: Vec<(u16, What)> = (self.tasks.iter().filter(|task| task.alive))
+            .map(|task| (task.host, self.stuck(task)))
+            .collect();
+        let end = if stuck.is_empty() { End::Quiet } else { End::Deadlock };
+        stuck.into_iter().for_each(|(host, what)| self.record(host, what));
+        end
+    }
+
+    fn stuck(&self, task: &Task) -> What {
+        let named = |call: u32| format!("#{call} {}", self.calls[call as usize].op);
+        let doing = match task.serves {
+            Some(call) => format!("handling {}", named(call)),
+            None => "in a task of its own".into(),
+        };
+        let waits = match task.waits {
+            Waits::Call(call) => format!("the reply to {}", named(call)),
+            Waits::Until(time) => format!("{time}"),
+            Waits::Nothing | Waits::Elsewhere => {
+                "another task, a channel or a lock that nobody will wake".into()
+            }
+        };
+        What::Stuck { doing: doing.into(), waits: waits.into() }
+    }
+}
+
+/// Where a message is going, and which flow of work it belongs to.
+fn target_of(calls: &[crate::world::InFlight], event: &Event) -> Option<(u16, u32)> {
+    let (call, replying) = match event {
+        Event::Arrive { call, .. } => (*call, false),
+        Event::Reply { call } => (*call, true),
+        _ => return None,
+    };
+    let flight = &calls[call as usize];
+    let service = crate::world::service(&flight.op);
+    let target = if replying { flight.caller } else { flight.callee.unwrap_or(service) };
+    Some((target, flight.task.map_or(0, |task| task + 1)))
+}
+
+fn panic_message(panic: &(dyn std::any::Any + std::marker::Send)) -> Arc<str> {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        Arc::from(*text)
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        Arc::from(text.as_str())
+    } else {
+        Arc::from("a panic without a message")
+    }
+}

@@ -1,0 +1,64 @@
+//! The trace as a sequence diagram, for a page that renders Mermaid.
+
+use std::fmt::Write;
+
+use super::{Trace, What};
+use crate::call::Op;
+use crate::fault::Class;
+
+impl Trace {
+    /// A Mermaid `sequenceDiagram`: who called whom, what took effect, and where the storm struck.
+    pub fn to_mermaid(&self) -> String {
+        let mut text = String::from("sequenceDiagram\n");
+        let mut callers: Vec<u16> = Vec::new();
+        for event in self.events() {
+            if let What::Call { call, .. } = event.what {
+                callers.resize(callers.len().max(call as usize + 1), 0);
+                callers[call as usize] = event.actor;
+            }
+        }
+        let mut seen = vec![false; self.actors().len()];
+        for event in self.events() {
+            seen[usize::from(event.actor)] = true;
+        }
+        for (at, name) in self.actors().iter().enumerate().filter(|(at, _)| seen[*at]) {
+            let _ = writeln!(text, "    participant a{at} as {}", clean(name));
+        }
+        for event in self.events() {
+            let me = format!("a{}", event.actor);
+            let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
+            match &event.what {
+                What::Effect { call, op, outcome } if op.class() == Class::Service => {
+                    let mark = if outcome.is_ok() { "->>" } else { "-x" };
+                    let _ = writeln!(
+                        text,
+                        "    {}{mark}{me}: {}",
+                        caller(*call),
+                        clean(&op.to_string())
+                    );
+                }
+                What::Begin { call, op } => {
+                    let _ =
+                        writeln!(text, "    {}->>{me}: {}", caller(*call), clean(&op.to_string()));
+                }
+                What::Effect { call, op, .. } => {
+                    if let Op::Notify { .. } = **op {
+                        let (from, what) = (caller(*call), clean(&op.to_string()));
+                        let _ = writeln!(text, "    {from}--){me}: {what}");
+                    }
+                }
+                What::Call { .. } | What::Return { .. } | What::End { .. } => {}
+                other => {
+                    let _ = writeln!(text, "    Note over {me}: {}", clean(&other.to_string()));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Mermaid ends a message at `;` and `#`, and would read markup in quotes and brackets.
+fn clean(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(['#', ';', '"', '<', '>', '{', '}'], "")
+}

@@ -1,0 +1,71 @@
+//! The trace for eyes: one line per event, in fixed columns.
+
+use std::fmt;
+
+use super::{Event, Trace, What};
+use crate::call::Outcome;
+use crate::time::Time;
+
+impl fmt::Display for Trace {
+    /// Simulated time, number, actor, what. The actor column is as wide as its longest name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (0..self.events().len()).try_for_each(|at| writeln!(f, "{}", self.line(at)))
+    }
+}
+
+impl Trace {
+    /// The line of the event at `index`, as the text form has it.
+    pub fn line(&self, index: usize) -> String {
+        let event = &self.events()[index];
+        let width = self.actors().iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let (at, number, actor) = (event.at, index + 1, self.actor(event));
+        format!("{at:>10} {number:>5}  {actor:<width$}  {}", event.what)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
+        match self {
+            What::Boot { life } => write!(f, "boot   life {life}"),
+            What::Crash { fault, call } => write!(f, "CRASH  {fault}{}", on(call)),
+            What::Call { call, op } => write!(f, "call   #{call} {op}"),
+            What::Fault { call, fault, by } => {
+                write!(f, "FAULT  {fault}{}", on(call))?;
+                by.map_or(Ok(()), |ms| write!(f, " by {}", Time::from_ms(ms)))
+            }
+            What::Effect { call, op, outcome } => {
+                write!(f, "effect #{call} {op} = {}", Shown(outcome))
+            }
+            What::Begin { call, op } => write!(f, "begin  #{call} {op}"),
+            What::End { call, outcome } => write!(f, "end    #{call} {}", Shown(outcome)),
+            What::Return { call, outcome } => write!(f, "return #{call} {}", Shown(outcome)),
+            What::Settle { call, queue, message, fate } => {
+                write!(f, "settle {queue} {} {fate}{}", message.short(), on(call))
+            }
+            What::Log { text } => write!(f, "log    {text}"),
+            What::Panic { message } => write!(f, "PANIC  {message}"),
+            What::Stuck { doing, waits } => write!(f, "STUCK  {doing}, waits for {waits}"),
+            What::Livelock { steps } => write!(f, "LOOPS  still busy after {steps} steps"),
+            What::Calm => write!(f, "calm   the storm is over"),
+        }
+    }
+}
+
+struct Shown<'a>(&'a Outcome);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ok(reply) => reply.fmt(f),
+            // Some of the platform's messages have line breaks; a trace line has none.
+            Err(error) => write!(f, "error: {}", error.to_string().replace('\n', " / ")),
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.at, self.what)
+    }
+}

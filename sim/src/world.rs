@@ -1,0 +1,244 @@
+//! All the state of a run, in one struct. Hosts and handles reach it through an `Rc`; nothing is
+//! global, so runs never meet.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::agenda::{Agenda, Event};
+use crate::call::{Op, Outcome};
+use crate::choices::{Choices, HostKey, Odds, Source};
+use crate::error::Error;
+use crate::fault::Fault;
+use crate::host::{Host, Work};
+use crate::queue::{QueueId, Queues};
+use crate::r2::R2;
+use crate::scenario::{Scenario, Timing};
+use crate::site::{Kind, OpCode};
+use crate::storm::{Storm, Verdict};
+use crate::task::{Task, Waits, Woken, waker};
+use crate::time::Time;
+use crate::trace::{Trace, What};
+
+/// The actors that are not hosts of the application.
+pub(crate) const CLOUD: u16 = 0;
+pub(crate) const R2_ACTOR: u16 = 1;
+pub(crate) const QUEUES_ACTOR: u16 = 2;
+
+/// How long an ordinary message travels.
+const LATENCIES_MS: [u64; 6] = [1, 2, 4, 8, 15, 30];
+
+/// A call on its way.
+#[derive(Debug)]
+pub(crate) struct InFlight {
+    pub caller: u16,
+    /// Who awaits the reply; none when a service made the call.
+    pub task: Option<u32>,
+    /// The host that handles it; none when a service does.
+    pub callee: Option<u16>,
+    pub op: Arc<Op>,
+    pub code: OpCode,
+    pub verdict: Option<Verdict>,
+    /// The reply, once there is one.
+    pub outcome: Option<Arc<Outcome>>,
+    /// Whether the caller has its answer, so that later ones are discarded.
+    pub closed: bool,
+}
+
+impl InFlight {
+    /// What goes wrong with it.
+    pub fn fault(&self) -> Option<Fault> {
+        self.verdict.as_ref().map(|verdict| verdict.fault)
+    }
+}
+
+/// A host that dies as soon as the current poll is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doom {
+    pub host: u16,
+    pub fault: Fault,
+    pub call: u32,
+}
+
+/// A queue's consumer and the pump that is already planned for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Consumer {
+    pub host: u16,
+    pub planned: Time,
+}
+
+pub(crate) struct State {
+    pub now: Time,
+    pub scenario: Scenario,
+    pub choices: Choices,
+    pub storm: Storm,
+    pub trace: Trace,
+    pub agenda: Agenda,
+    pub tasks: Vec<Task>,
+    pub ready: VecDeque<u32>,
+    /// The task being polled.
+    pub current: Option<u32>,
+    pub hosts: Vec<Host>,
+    pub calls: Vec<InFlight>,
+    pub r2: R2,
+    pub queues: Queues,
+    pub consumers: BTreeMap<QueueId, Consumer>,
+    pub expiry_planned: Time,
+    pub doomed: Option<Doom>,
+    /// Futures of dead hosts, to be dropped while nothing is borrowed: their destructors are the
+    /// application's own code.
+    pub graveyard: Vec<Work<()>>,
+    pub steps: u32,
+    pub crashes: u32,
+    pub unique: u64,
+}
+
+pub(crate) struct World {
+    state: RefCell<State>,
+    pub woken: Arc<Woken>,
+}
+
+impl World {
+    pub fn new(scenario: &Scenario, source: &Source) -> Rc<World> {
+        let choices = Choices::new(source);
+        let storm = Storm::new(scenario, &choices);
+        let mut state = State {
+            now: Time::ZERO,
+            scenario: scenario.clone(),
+            choices,
+            storm,
+            trace: Trace::default(),
+            agenda: Agenda::default(),
+            tasks: Vec::new(),
+            ready: VecDeque::new(),
+            current: None,
+            hosts: Vec::new(),
+            calls: Vec::new(),
+            r2: R2::default(),
+            queues: Queues::default(),
+            consumers: BTreeMap::new(),
+            expiry_planned: Time::NEVER,
+            doomed: None,
+            graveyard: Vec::new(),
+            steps: 0,
+            crashes: 0,
+            unique: 0,
+        };
+        for service in ["cloud", "r2", "queues"] {
+            state.add_host(service, false);
+        }
+        Rc::new(World { state: RefCell::new(state), woken: Arc::default() })
+    }
+
+    /// The state, for as long as no application code runs.
+    pub fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    /// Puts a task on a host; it is ready at once.
+    pub fn spawn(&self, host: u16, serves: Option<u32>, future: Work<()>) -> u32 {
+        let mut state = self.state();
+        let id = state.tasks.len() as u32;
+        state.tasks.push(Task {
+            future: Some(future),
+            host,
+            serves,
+            waits: Waits::Nothing,
+            ready: true,
+            waker: waker(id, &self.woken),
+            alive: true,
+        });
+        state.ready.push_back(id);
+        id
+    }
+}
+
+impl State {
+    pub fn add_host(&mut self, name: &str, mortal: bool) -> u16 {
+        let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
+        let host = Host::new(name, index, mortal);
+        self.trace.add_actor(host.name.clone());
+        self.hosts.push(host);
+        index
+    }
+
+    pub fn host_named(&self, name: &str) -> Option<u16> {
+        self.hosts.iter().position(|host| &*host.name == name).map(|at| at as u16)
+    }
+
+    pub fn host(&self, index: u16) -> &Host {
+        &self.hosts[usize::from(index)]
+    }
+
+    pub fn key(&self, host: u16) -> HostKey {
+        self.host(host).key
+    }
+
+    pub fn record(&mut self, actor: u16, what: What) {
+        self.trace.record(self.now, actor, what);
+    }
+
+    pub fn plan(&mut self, after: Duration, event: Event) {
+        self.agenda.plan(self.now + after, event);
+    }
+
+    /// How long the next message of this call travels.
+    pub fn latency(&mut self, host: u16, op: OpCode) -> Duration {
+        let of = match self.scenario.timing {
+            Timing::Latency if self.storm.active() => LATENCIES_MS.len() as u32,
+            Timing::Latency | Timing::Order => 1,
+        };
+        let odds = if self.choices.swarm().latency() { Odds::Even } else { Odds::Rare(0) };
+        let drawn = self.choices.choose(Kind::Latency, self.key(host), op, of, odds);
+        Duration::from_millis(LATENCIES_MS[drawn as usize])
+    }
+
+    /// Makes a task ready, once.
+    pub fn wake(&mut self, task: u32) {
+        let slot = &mut self.tasks[task as usize];
+        if slot.alive && !slot.ready {
+            slot.ready = true;
+            slot.waits = Waits::Nothing;
+            self.ready.push_back(task);
+        }
+    }
+
+    /// Gives a caller its answer, unless it has one or is dead.
+    pub fn answer(&mut self, call: u32, outcome: Arc<Outcome>) {
+        let flight = &mut self.calls[call as usize];
+        if flight.closed {
+            return;
+        }
+        flight.closed = true;
+        flight.outcome = Some(outcome.clone());
+        let (caller, task) = (flight.caller, flight.task);
+        let Some(task) = task.filter(|task| self.tasks[*task as usize].alive) else { return };
+        self.record(caller, What::Return { call, outcome });
+        self.wake(task);
+    }
+
+    /// A reply reaches its caller, who may have given up before.
+    pub fn reply(&mut self, call: u32) {
+        let flight = &self.calls[call as usize];
+        if !flight.closed {
+            let outcome = flight.outcome.clone().expect("a reply on its way has an outcome");
+            self.answer(call, outcome);
+        }
+    }
+
+    /// A caller that has heard nothing concludes that the connection is gone.
+    pub fn give_up(&mut self, call: u32) {
+        self.answer(call, Arc::new(Err(Error::NetworkLost)));
+    }
+}
+
+/// The service that a call goes to when no host handles it.
+pub(crate) fn service(op: &Op) -> u16 {
+    match op {
+        Op::R2(_) => R2_ACTOR,
+        Op::Queue(_) | Op::Notify { .. } => QUEUES_ACTOR,
+        Op::Fetch { .. } | Op::Deliver { .. } => CLOUD,
+    }
+}

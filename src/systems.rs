@@ -1,0 +1,13 @@
+//! The systems that the harness knows, one file each.
+
+mod relay;
+
+use thunderhead_props::System;
+
+/// Every system, by name.
+pub const ALL: &[&System] = &[&relay::SYSTEM];
+
+/// The system of that name.
+pub fn find(name: &str) -> Option<&'static System> {
+    ALL.iter().find(|system| system.name == name).copied()
+}

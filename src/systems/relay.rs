@@ -1,0 +1,169 @@
+//! The upload relay: a photo lands in R2, a notification reaches a queue, and a consumer writes a
+//! receipt that names the version it saw. Small enough to read in a minute, and it has every window
+//! between two durable effects that the larger systems have.
+
+use std::time::Duration;
+
+use thunderhead_props::{Expected, RELAY, System, Variant};
+use thunderhead_sim::queue::{ConsumerConfig, QueueConfig};
+use thunderhead_sim::r2::{BucketConfig, Conditional, EventType, Notification, Rule};
+use thunderhead_sim::{
+    Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Send, Time,
+};
+
+/// The relay, one correct implementation and three with a planted bug each.
+pub static SYSTEM: System = System {
+    name: "relay",
+    about: "an upload to R2 is noticed through a queue and gets a receipt",
+    variants: &[
+        Variant {
+            name: "reference",
+            about: "reads the receipt before the photo and writes only if the receipt is unchanged",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "acks-early",
+            about: "acknowledges the message, then writes",
+            expected: Expected::Refuted(&["every upload has its receipt"]),
+        },
+        Variant {
+            name: "writes-twice",
+            about: "writes whenever a message comes",
+            expected: Expected::Refuted(&["one receipt per upload", "receipts never go back"]),
+        },
+        Variant {
+            name: "loses-order",
+            about: "skips a receipt that is there, but does not guard the write",
+            expected: Expected::Refuted(&["receipts never go back", "one receipt per upload"]),
+        },
+    ],
+    mount,
+    workload,
+    smallest: || vec![upload(0, "/cat.jpg", 1)],
+    invariants: RELAY,
+};
+
+fn mount(cloud: &mut Cloud, variant: &str) {
+    cloud.queue("uploads", QueueConfig::default());
+    let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
+    cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
+    cloud.bucket("receipts", BucketConfig::default());
+    cloud.worker("web").fetch(store);
+    // Retries outlast the storm, so nothing ends in a dead-letter queue the relay does not have.
+    let consumer = ConsumerConfig {
+        max_batch_size: 2,
+        max_batch_timeout: Duration::from_secs(1),
+        max_retries: 100,
+        retry_delay: Duration::from_secs(2),
+        ..ConsumerConfig::default()
+    };
+    let write = match variant {
+        "acks-early" => Write::AckFirst,
+        "writes-twice" => Write::Always,
+        "loses-order" => Write::Unguarded,
+        _ => Write::Guarded,
+    };
+    let consume = move |env, batch| consume(env, batch, write);
+    cloud.worker("relay").queue(&[("uploads", consumer)], consume);
+}
+
+/// `PUT /name` stores a photo.
+async fn store(env: Env, request: Request) -> Result<Response, Error> {
+    let key = request.path.trim_start_matches('/');
+    env.bucket("photos").put(key, request.body.clone()).execute().await?;
+    Ok(Response::new(201, ""))
+}
+
+#[derive(Clone, Copy)]
+enum Write {
+    Guarded,
+    AckFirst,
+    Always,
+    Unguarded,
+}
+
+async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Error> {
+    for message in batch.messages() {
+        let Ok(event) = Notification::parse(&message.body().data) else {
+            // Not a notification now, and not one tomorrow: trying again would not help.
+            env.log("malformed message acknowledged");
+            message.ack();
+            continue;
+        };
+        let key = &*event.object.key;
+        match write {
+            Write::AckFirst => {
+                message.ack();
+                guarded(&env, key).await?;
+            }
+            Write::Guarded => settle(message, guarded(&env, key).await),
+            Write::Always => settle(message, always(&env, key).await),
+            Write::Unguarded => settle(message, unguarded(&env, key).await),
+        }
+    }
+    Ok(())
+}
+
+fn settle(message: &Message, written: Result<(), Error>) {
+    match written {
+        Ok(()) => message.ack(),
+        Err(_) => message.retry(),
+    }
+}
+
+/// Writes the receipt of the photo as it is now, unless another consumer got there first.
+///
+/// The receipt is read before the photo. Were it the other way round, a consumer could read an old
+/// photo, wait while a newer receipt is written, and then replace that one in good faith.
+async fn guarded(env: &Env, key: &str) -> Result<(), Error> {
+    loop {
+        let receipt = env.bucket("receipts").get(key).execute().await?;
+        let Some(photo) = env.bucket("photos").head(key).await? else { return Ok(()) };
+        let unchanged = match &receipt {
+            Some(found) if names(found.body.as_ref(), &photo.version) => return Ok(()),
+            Some(found) => Conditional::etag_matches(&*found.object.etag),
+            None => Conditional::etag_does_not_match("*"),
+        };
+        let receipts = env.bucket("receipts");
+        let put = receipts.put(key, &*photo.version).only_if(unchanged);
+        if put.execute().await?.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+async fn always(env: &Env, key: &str) -> Result<(), Error> {
+    let Some(photo) = env.bucket("photos").head(key).await? else { return Ok(()) };
+    env.bucket("receipts").put(key, &*photo.version).execute().await.map(|_| ())
+}
+
+async fn unguarded(env: &Env, key: &str) -> Result<(), Error> {
+    let receipt = env.bucket("receipts").get(key).execute().await?;
+    let Some(photo) = env.bucket("photos").head(key).await? else { return Ok(()) };
+    if receipt.is_some_and(|found| names(found.body.as_ref(), &photo.version)) {
+        return Ok(());
+    }
+    env.bucket("receipts").put(key, &*photo.version).execute().await.map(|_| ())
+}
+
+fn names(receipt: Option<&thunderhead_sim::Body>, version: &str) -> bool {
+    receipt.and_then(|body| body.text()) == Some(version)
+}
+
+/// Up to six uploads of three names, some of them close enough together to race.
+fn workload(rng: &mut Rng) -> Vec<Send> {
+    const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
+    const NAMES: [&str; 3] = ["/cat.jpg", "/dog.jpg", "/owl.jpg"];
+    let mut at = 0;
+    let sends = (0..1 + rng.below(6)).map(|turn| {
+        at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
+        // Mostly the same name: that is where the races are.
+        let name = if rng.chance(640) { NAMES[0] } else { NAMES[rng.below(3) as usize] };
+        upload(at, name, turn + 1)
+    });
+    sends.collect()
+}
+
+fn upload(at_ms: u64, path: &str, take: u32) -> Send {
+    Send::new(Time::from_ms(at_ms), "PUT", path, format!("take {take}")).retried(2)
+}

@@ -5,6 +5,8 @@
 
 pub mod hunt;
 mod invariant;
+#[cfg(test)]
+mod mutant;
 mod platform;
 mod relay;
 mod strategy;

@@ -15,5 +15,5 @@ mod system;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::PLATFORM;
 pub use relay::RELAY;
-pub use strategy::{Storm, StormTree, Storms, storm};
+pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

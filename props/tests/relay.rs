@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use thunderhead::systems;
 use thunderhead_props::hunt::{self, Strategy};
-use thunderhead_props::{Expected, System, storm};
+use thunderhead_props::{Expected, System, cases, storm};
 use thunderhead_sim::{Case, Enumerate, FaultSet, Source};
 
 fn relay() -> &'static System {
@@ -13,7 +13,7 @@ fn relay() -> &'static System {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(cases(2_000))]
 
     #[test]
     fn the_reference_keeps_every_promise_in_every_storm(storm in storm(relay(), "reference")) {

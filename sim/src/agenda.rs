@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::queue::{BatchResult, QueueId};
 use crate::time::Time;
+use crate::workflow::Engine;
 
 /// Something that happens to the world at its time.
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub(crate) enum Event {
     Restart { host: u16 },
     /// A host dies because the script says so.
     Kill { index: usize },
+    /// An object's alarm is due.
+    Alarm { host: u16, at: Time },
+    /// An instance of a workflow begins a life.
+    Start { engine: Box<Engine> },
     /// A batch may be due.
     Pump { queue: QueueId },
     /// A lease or a retention may have ended.

@@ -5,12 +5,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ai::{self, Label};
 use crate::body::Body;
+use crate::d1;
 use crate::error::Error;
 use crate::fault::Class;
+use crate::object::{AlarmInfo, ObjectError};
 use crate::queue;
 use crate::r2;
 use crate::site::OpCode;
+use crate::workflow;
 
 /// An HTTP request, as far as the systems care.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -68,6 +72,12 @@ pub enum Op {
     R2(r2::Op),
     /// An operation on a queue, by a producer.
     Queue(queue::Op),
+    /// A picture to classify.
+    Ai(ai::Op),
+    /// An operation on a database.
+    D1(d1::Op),
+    /// An operation on a workflow, by an application or by an engine about its own steps.
+    Workflow(workflow::Op),
     /// A request to a worker.
     Fetch {
         /// The worker.
@@ -81,6 +91,43 @@ pub enum Op {
         to: Arc<str>,
         /// The batch.
         batch: queue::Batch,
+    },
+    /// A call to a durable object.
+    Rpc {
+        /// The object, as its host is called.
+        object: Arc<str>,
+        /// The method.
+        method: Arc<str>,
+        /// Its arguments.
+        args: Body,
+    },
+    /// An object's alarm goes off.
+    Alarm {
+        /// The object.
+        object: Arc<str>,
+        /// What the handler is told.
+        info: AlarmInfo,
+    },
+    /// A client connects to an object.
+    Connect {
+        /// The object.
+        object: Arc<str>,
+    },
+    /// A client sends something to an object it is connected to.
+    SocketMessage {
+        /// The object.
+        object: Arc<str>,
+        /// The connection.
+        socket: u32,
+        /// What it sends.
+        message: Body,
+    },
+    /// An object sends something to a client.
+    Push {
+        /// The connection.
+        socket: u32,
+        /// What it sends.
+        message: Body,
     },
     /// A bucket tells a queue what happened to an object.
     Notify {
@@ -115,9 +162,46 @@ impl Op {
                 "sendBatch" => "queue.sendBatch",
                 other => unreachable!("queues have no {other}"),
             },
+            Op::Ai(_) => "ai.run",
+            Op::D1(op) => match op.name() {
+                "all" => "d1.all",
+                "batch" => "d1.batch",
+                "dump" => "d1.dump",
+                "exec" => "d1.exec",
+                "first" => "d1.first",
+                "raw" => "d1.raw",
+                "run" => "d1.run",
+                other => unreachable!("databases have no {other}"),
+            },
+            Op::Workflow(op) => match op.name() {
+                "begin" => "workflow.begin",
+                "beginStep" => "workflow.beginStep",
+                "create" => "workflow.create",
+                "createBatch" => "workflow.createBatch",
+                "delete" => "workflow.delete",
+                "evict" => "workflow.evict",
+                "finish" => "workflow.finish",
+                "finishStep" => "workflow.finishStep",
+                "get" => "workflow.get",
+                "pause" => "workflow.pause",
+                "restart" => "workflow.restart",
+                "resume" => "workflow.resume",
+                "sendEvent" => "workflow.sendEvent",
+                "sleep" => "workflow.sleep",
+                "sleepUntil" => "workflow.sleepUntil",
+                "status" => "workflow.status",
+                "terminate" => "workflow.terminate",
+                "waitForEvent" => "workflow.waitForEvent",
+                other => unreachable!("workflows have no {other}"),
+            },
             Op::Fetch { .. } => "fetch",
             Op::Deliver { .. } => "queue.deliver",
             Op::Notify { .. } => "r2.notify",
+            Op::Rpc { .. } => "object.rpc",
+            Op::Alarm { .. } => "object.alarm",
+            Op::Connect { .. } => "object.connect",
+            Op::SocketMessage { .. } => "object.message",
+            Op::Push { .. } => "object.push",
         };
         OpCode::find(name).expect("every call has a line in the table")
     }
@@ -125,10 +209,16 @@ impl Op {
     /// The sort of crossing it is.
     pub fn class(&self) -> Class {
         match self {
-            Op::R2(_) | Op::Queue(_) => Class::Service,
+            Op::R2(_) | Op::Queue(_) | Op::D1(_) => Class::Service,
+            Op::Ai(_) => Class::Ai,
+            Op::Workflow(op) if op.engine().is_some() => Class::Journal,
+            Op::Workflow(op) if !workflow::Anomaly::of(op).is_empty() => Class::Create,
+            Op::Workflow(_) => Class::Service,
             Op::Fetch { .. } => Class::Fetch,
-            Op::Deliver { .. } => Class::Delivery,
+            Op::Deliver { .. } | Op::Alarm { .. } => Class::Delivery,
             Op::Notify { .. } => Class::Event,
+            Op::Rpc { .. } | Op::Connect { .. } => Class::Rpc,
+            Op::SocketMessage { .. } | Op::Push { .. } => Class::Socket,
         }
     }
 
@@ -143,6 +233,21 @@ impl Op {
                 let codes = queue::transient_errors().iter();
                 codes.map(|code| Error::Queue(queue::Error::service(*code))).collect()
             }
+            Op::Ai(_) => {
+                let codes = ai::transient_errors().iter();
+                codes.map(|code| Error::Ai(ai::Error::service(*code))).collect()
+            }
+            Op::D1(op) => {
+                let errors = d1::transient_errors(op).iter();
+                errors.map(|error| Error::D1(d1::Error::Transient(*error))).collect()
+            }
+            Op::Workflow(op) => {
+                let codes = workflow::transient_errors(op).iter();
+                codes.map(|code| Error::Workflow(workflow::Error::service(*code))).collect()
+            }
+            Op::Rpc { .. } | Op::Connect { .. } => {
+                ObjectError::refusals().map(Error::Object).into()
+            }
             _ => Vec::new(),
         }
     }
@@ -155,6 +260,8 @@ impl Op {
                 Some(Error::R2(r2::Error::for_op(op, code)))
             }
             Op::Queue(_) => Some(Error::Queue(queue::Error::service(code))),
+            Op::Ai(_) => Some(Error::Ai(ai::Error::service(code))),
+            Op::Workflow(_) => Some(Error::Workflow(workflow::Error::service(code))),
             _ => None,
         }
     }
@@ -167,9 +274,20 @@ impl Op {
                 None => op.bucket().to_string(),
             },
             Op::Queue(op) => op.queue().to_string(),
+            Op::Ai(op) => op.model.to_string(),
+            Op::D1(op) => op.database().to_string(),
+            Op::Workflow(op) => match op.instance() {
+                Some(id) => format!("{}/{id}", op.workflow()),
+                None => op.workflow().to_string(),
+            },
             Op::Fetch { to, request } => format!("{to}{}", request.path),
             Op::Deliver { batch, .. } => batch.queue.to_string(),
             Op::Notify { event, .. } => format!("{}/{}", event.bucket, event.object.key),
+            Op::Rpc { object, method, .. } => format!("{object}/{method}"),
+            Op::Alarm { object, .. }
+            | Op::Connect { object }
+            | Op::SocketMessage { object, .. } => object.to_string(),
+            Op::Push { socket, .. } => format!("socket {socket}"),
         }
     }
 }
@@ -179,8 +297,24 @@ impl fmt::Display for Op {
         match self {
             Op::R2(op) => write!(f, "r2.{op}"),
             Op::Queue(op) => write!(f, "queue.{op}"),
+            Op::Ai(op) => write!(f, "ai.{op}"),
+            Op::D1(op) => write!(f, "d1.{op}"),
+            Op::Workflow(op) => write!(f, "workflow.{op}"),
             Op::Fetch { to, request } => write!(f, "fetch {to} {request}"),
             Op::Deliver { to, batch } => write!(f, "queue.deliver {batch} to {to}"),
+            Op::Rpc { object, method, args } if args.is_empty() => {
+                write!(f, "object.rpc {object} {method}")
+            }
+            Op::Rpc { object, method, args } => write!(f, "object.rpc {object} {method} {args}"),
+            Op::Alarm { object, info } if info.is_retry() => {
+                write!(f, "object.alarm {object} retry {}", info.retry_count)
+            }
+            Op::Alarm { object, .. } => write!(f, "object.alarm {object}"),
+            Op::Connect { object } => write!(f, "object.connect {object}"),
+            Op::SocketMessage { object, socket, message } => {
+                write!(f, "object.message {object} socket {socket} {message}")
+            }
+            Op::Push { socket, message } => write!(f, "object.push socket {socket} {message}"),
             Op::Notify { queue, event } => {
                 write!(f, "r2.notify {queue} {} {}", event.action.name(), event.object.key)?;
                 match &event.object.e_tag {
@@ -200,9 +334,19 @@ pub enum Reply {
     R2(r2::Reply),
     /// From a queue, to a producer.
     Queue(queue::Reply),
+    /// Labels of a picture, most likely first.
+    Ai(Arc<[Label]>),
+    /// From a database.
+    D1(d1::Reply),
+    /// From a workflow.
+    Workflow(workflow::Reply),
     /// From a worker.
     Fetch(Response),
-    /// A batch was handled, or a notification was queued.
+    /// From a durable object.
+    Rpc(Body),
+    /// A connection to a durable object.
+    Socket(u32),
+    /// A batch was handled, an alarm, or a message.
     Done,
 }
 
@@ -218,7 +362,16 @@ impl fmt::Display for Reply {
             Reply::Queue(queue::Reply::Metrics(metrics)) => {
                 write!(f, "backlog {}", metrics.backlog_count)
             }
+            Reply::Ai(labels) => match labels.first() {
+                Some(first) => write!(f, "{first} and {} more", labels.len() - 1),
+                None => f.write_str("no labels"),
+            },
+            Reply::D1(reply) => reply.fmt(f),
+            Reply::Workflow(reply) => reply.fmt(f),
             Reply::Fetch(response) => response.fmt(f),
+            Reply::Rpc(body) if body.is_empty() => f.write_str("ok"),
+            Reply::Rpc(body) => body.fmt(f),
+            Reply::Socket(socket) => write!(f, "socket {socket}"),
             Reply::Done => f.write_str("done"),
         }
     }

@@ -3,12 +3,18 @@
 use std::future::Future;
 use std::rc::Rc;
 
+use crate::ai::{Ai, Classifier};
+use crate::body::Body;
 use crate::call::{Request, Response};
 use crate::env::Env;
 use crate::error::Error;
+use crate::host::{Class, Work};
+use crate::object::{Construct, DurableObject};
 use crate::queue::{ConsumerConfig, MessageBatch, QueueConfig};
 use crate::r2::BucketConfig;
+use crate::step::Step;
 use crate::time::Time;
+use crate::workflow::{WorkflowConfig, WorkflowEvent};
 use crate::world::{Consumer, World};
 
 /// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
@@ -37,6 +43,41 @@ impl Cloud<'_> {
         let host = state.add_host(name, true);
         drop(state);
         Worker { world: self.world, host }
+    }
+
+    /// Answers pictures with `classifier` instead of by their content alone.
+    pub fn ai(&mut self, classifier: Classifier) {
+        self.world.state().ai = Ai::new(classifier);
+    }
+
+    /// Binds a class of durable objects to a name.
+    pub fn durable_object<T: DurableObject>(&mut self, name: &str) {
+        let construct: Construct = Rc::new(|ctx, env| Rc::new(T::new(ctx, env)));
+        let class = Rc::new(Class { construct, alarms: T::ALARM });
+        let before = self.world.state().classes.insert(name.into(), class);
+        assert!(before.is_none(), "there are two classes bound to `{name}`");
+    }
+
+    /// Creates a database.
+    pub fn d1(&mut self, name: &str) {
+        let created = self.world.state().d1.create_database(name);
+        created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
+    }
+
+    /// Binds a workflow to a name.
+    pub fn workflow<F>(
+        &mut self,
+        name: &str,
+        config: WorkflowConfig,
+        body: impl Fn(Env, WorkflowEvent, Step) -> F + 'static,
+    ) where
+        F: Future<Output = Result<Body, Error>> + 'static,
+    {
+        let mut state = self.world.state();
+        let defined = state.workflows.define(name, config);
+        defined.unwrap_or_else(|error| panic!("workflow `{name}`: {error}"));
+        let body = Rc::new(move |env, event, step| -> Work<_> { Box::pin(body(env, event, step)) });
+        state.bodies.insert(name.into(), body);
     }
 
     /// Adds a client: a host outside the cloud that never dies and does `work` from the start.
@@ -106,6 +147,11 @@ impl Worker<'_> {
         F: Future<Output = ()> + 'static,
     {
         self.slot(|host| host.boot = Some(Rc::new(move |env| Box::pin(work(env)))))
+    }
+
+    /// Makes it a host that no storm kills.
+    pub(crate) fn immortal(self) -> Self {
+        self.slot(|host| host.mortal = false)
     }
 
     fn slot(self, set: impl FnOnce(&mut crate::host::Host)) -> Self {

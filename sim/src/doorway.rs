@@ -11,11 +11,16 @@ use crate::env::Env;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
 use crate::host::Work;
+use crate::object::ObjectError;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
 use crate::storm::{Crossing, Verdict};
 use crate::trace::What;
-use crate::world::{Doom, InFlight, QUEUES_ACTOR, R2_ACTOR, State, World};
+use crate::workflow;
+use crate::world::{
+    AI_ACTOR, D1_ACTOR, Doom, InFlight, Outgoing, QUEUES_ACTOR, R2_ACTOR, State, WORKFLOWS_ACTOR,
+    World,
+};
 
 /// How long a caller waits for a reply that does not come.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -24,16 +29,26 @@ const NOTICE: Duration = Duration::from_millis(1);
 
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
-    pub fn request(&mut self, caller: u16, callee: Option<u16>, op: Op) -> u32 {
+    pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
         let call = self.calls.len() as u32;
         let (code, op) = (op.code(), Arc::new(op));
-        self.record(caller, What::Call { call, op: op.clone() });
-        let verdict = self.judge(caller, callee, &op);
-        let task = self.current;
-        let flight =
-            InFlight { caller, task, callee, op, code, verdict, outcome: None, closed: false };
-        self.calls.push(flight);
-        self.depart(call);
+        self.calls.push(InFlight {
+            caller,
+            task: self.current,
+            callee,
+            line,
+            op,
+            code,
+            verdict: None,
+            outcome: None,
+            closed: false,
+        });
+        // The output gate: nothing leaves an object before the writes ahead of it are kept.
+        if self.current.is_some() && self.host(caller).object.is_some() {
+            self.outbox.push(Outgoing::Call(call));
+        } else {
+            self.depart(call);
+        }
         call
     }
 
@@ -51,12 +66,21 @@ impl State {
     }
 
     /// Puts the request on its way, as its verdict says.
-    fn depart(&mut self, call: u32) {
+    pub fn depart(&mut self, call: u32) {
         let flight = &self.calls[call as usize];
-        let (caller, code, class) = (flight.caller, flight.code, flight.op.class());
+        let (caller, callee, op) = (flight.caller, flight.callee, flight.op.clone());
+        if op.class() == Class::Journal {
+            let verdict = self.judge(caller, callee, &op);
+            return self.write_journal(call, verdict.map(|verdict| verdict.fault));
+        }
+        self.record(caller, What::Call { call, op: op.clone() });
+        let verdict = self.judge(caller, callee, &op);
+        let flight = &mut self.calls[call as usize];
+        flight.verdict = verdict;
+        let (code, class) = (flight.code, op.class());
         let Some(verdict) = flight.verdict.clone() else {
             let latency = self.latency(caller, code);
-            return self.plan(latency, Event::Arrive { call, copy: false });
+            return self.plan_arrival(call, latency);
         };
         let killing = verdict.fault.is_crash();
         if !killing {
@@ -70,13 +94,15 @@ impl State {
                 let latency = self.latency(caller, code);
                 self.plan(latency, Event::Reply { call });
             }
+            Fault::LoseRequest if class == Class::Socket => self.drop_connection(call),
+            Fault::LoseRequest if matches!(*op, Op::Alarm { .. }) => self.handler_died(call),
             Fault::LoseRequest => self.plan(PATIENCE, Event::GiveUp { call }),
             Fault::LoseEvent => {}
-            Fault::CrashBefore if class == Class::Service => {
-                self.doomed = Some(Doom { host: caller, fault: verdict.fault, call });
+            Fault::CrashBefore if service_like(class) => {
+                self.doom_caller(call, verdict.fault);
             }
             Fault::Delay => {
-                self.plan(verdict.by, Event::Arrive { call, copy: false });
+                self.plan_arrival(call, verdict.by);
                 if verdict.by > PATIENCE {
                     self.plan(PATIENCE, Event::GiveUp { call });
                 }
@@ -89,13 +115,39 @@ impl State {
             }
             _ => {
                 let latency = self.latency(caller, code);
-                self.plan(latency, Event::Arrive { call, copy: false });
+                self.plan_arrival(call, latency);
             }
         }
     }
 
+    /// Plans when a request arrives: not before those that left earlier through the same stub.
+    fn plan_arrival(&mut self, call: u32, after: Duration) {
+        let mut at = self.now + after;
+        if let Some(line) = self.calls[call as usize].line {
+            let line = &mut self.lines[line as usize];
+            at = at.max(line.last);
+            line.last = at;
+            line.pending.push_back(call);
+        }
+        self.agenda.plan(at, Event::Arrive { call, copy: false });
+    }
+
+    /// The host that made this call dies when its poll is over.
+    pub fn doom_caller(&mut self, call: u32, fault: Fault) {
+        let host = self.calls[call as usize].caller;
+        self.doomed = Some(Doom { host, fault, call });
+    }
+
+    fn drop_connection(&mut self, call: u32) {
+        if let Op::Push { socket, .. } | Op::SocketMessage { socket, .. } =
+            *self.calls[call as usize].op
+        {
+            self.close_socket(socket);
+        }
+    }
+
     /// A service call takes effect.
-    fn effect(&mut self, call: u32, copy: bool) {
+    pub fn effect(&mut self, call: u32, copy: bool) {
         let op = self.calls[call as usize].op.clone();
         let (actor, outcome) = match &*op {
             Op::R2(op) => {
@@ -112,7 +164,37 @@ impl State {
                 let reply = self.queues.apply(self.now, &queue::Op::send(queue, body));
                 (QUEUES_ACTOR, reply.map(Reply::Queue).map_err(Error::Queue))
             }
-            Op::Fetch { .. } | Op::Deliver { .. } => unreachable!("{op} is handled by a host"),
+            Op::Ai(op) => {
+                let few = self.calls[call as usize].verdict.as_ref();
+                let few = few.filter(|verdict| verdict.fault == Fault::FewLabels);
+                let most = few.map_or(usize::MAX, |verdict| verdict.labels);
+                let labels =
+                    self.ai.apply(op).map(|labels| labels.into_iter().take(most).collect());
+                (AI_ACTOR, labels.map(Reply::Ai).map_err(Error::Ai))
+            }
+            Op::D1(op) => {
+                let applied = self.d1.apply(self.now, op);
+                if !applied.changes.is_empty() {
+                    self.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+                }
+                (D1_ACTOR, applied.reply.map(Reply::D1).map_err(Error::D1))
+            }
+            Op::Workflow(op) => {
+                let odd = self.calls[call as usize].verdict.as_ref();
+                let odd = odd.filter(|verdict| verdict.fault == Fault::FalseExists);
+                let odd = odd.and_then(|verdict| workflow::Anomaly::of(op).get(verdict.anomaly));
+                let applied = self.workflows.apply_with(self.now, op, odd.copied());
+                let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
+                self.took_effect(call, copy, WORKFLOWS_ACTOR, outcome, Vec::new());
+                return self.follow(applied.follow);
+            }
+            Op::Push { socket, message } => {
+                let client = self.sockets[*socket as usize].client;
+                self.pushed(*socket, message.clone());
+                // Nobody waits for the answer to a message on a connection.
+                return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+            }
+            _ => unreachable!("{op} is handled by a host"),
         };
         self.took_effect(call, copy, actor, outcome, Vec::new());
         self.plan_pumps();
@@ -129,9 +211,15 @@ impl State {
         let outcome = Arc::new(outcome);
         let op = self.calls[call as usize].op.clone();
         self.record(actor, What::Effect { call, op, outcome: outcome.clone() });
+        self.calls[call as usize].outcome.get_or_insert(outcome.clone());
         for notify in notifications {
             let current = self.current.take();
-            self.request(R2_ACTOR, None, Op::Notify { queue: notify.queue, event: notify.event });
+            self.request(
+                R2_ACTOR,
+                None,
+                None,
+                Op::Notify { queue: notify.queue, event: notify.event },
+            );
             self.current = current;
         }
         if !copy {
@@ -146,7 +234,7 @@ impl State {
         flight.outcome = Some(outcome);
         match flight.fault() {
             Some(Fault::LoseReply) => self.plan(PATIENCE, Event::GiveUp { call }),
-            Some(Fault::CrashAfter) if class == Class::Service => {
+            Some(Fault::CrashAfter) if service_like(class) => {
                 self.crash(caller, Fault::CrashAfter, Some(call));
             }
             _ => {
@@ -156,8 +244,19 @@ impl State {
         }
     }
 
+    /// A handler on an object has finished: its answer leaves with the turn.
+    pub fn answered(&mut self, call: u32, copy: bool, outcome: Outcome) {
+        self.outbox.push(Outgoing::Answer { call, copy, outcome });
+    }
+
     /// A handler on a host has finished: its answer goes back, unless the verdict says otherwise.
-    fn handled(&mut self, call: u32, copy: bool, outcome: Outcome, result: Option<BatchResult>) {
+    pub fn handled(
+        &mut self,
+        call: u32,
+        copy: bool,
+        outcome: Outcome,
+        result: Option<BatchResult>,
+    ) {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
         let fault = flight.fault();
@@ -184,6 +283,14 @@ impl State {
     pub fn handler_died(&mut self, call: u32) {
         let op = self.calls[call as usize].op.clone();
         match &*op {
+            Op::Alarm { .. } => {
+                let host = self.calls[call as usize].callee.expect("an alarm has an object");
+                self.alarm_failed(host);
+            }
+            Op::Rpc { .. } | Op::Connect { .. } => {
+                self.answer_later(call, Error::Object(ObjectError::disconnected()));
+            }
+            Op::SocketMessage { .. } => {}
             Op::Deliver { .. } => {
                 let result = Box::new(BatchResult::died());
                 self.plan(NOTICE, Event::Finish { call, result });
@@ -191,6 +298,17 @@ impl State {
             _ => self.plan(NOTICE, Event::GiveUp { call }),
         }
     }
+
+    /// The platform answers in place of a handler that is gone.
+    pub fn answer_later(&mut self, call: u32, error: Error) {
+        self.calls[call as usize].outcome = Some(Arc::new(Err(error)));
+        self.plan(NOTICE, Event::Reply { call });
+    }
+}
+
+/// Whether a platform service answers it, so that a crash on it is the caller's.
+fn service_like(class: Class) -> bool {
+    matches!(class, Class::Service | Class::Ai | Class::Create)
 }
 
 impl World {
@@ -199,7 +317,15 @@ impl World {
         let mut state = self.state();
         let flight = &state.calls[call as usize];
         let fault = flight.fault();
+        if let Some(line) = flight.line {
+            state.lines[line as usize].pending.retain(|pending| *pending != call);
+        }
+        let flight = &state.calls[call as usize];
         let Some(host) = flight.callee else { return state.effect(call, copy) };
+        if state.host(host).object.is_some() {
+            drop(state);
+            return self.arrive_at_object(host, call, copy);
+        }
         if !state.host(host).up {
             return state.handler_died(call);
         }
@@ -244,7 +370,7 @@ impl World {
                     world.state().handled(call, copy, outcome, Some(result));
                 })
             }
-            Op::R2(_) | Op::Queue(_) | Op::Notify { .. } => unreachable!("{op} has no handler"),
+            _ => unreachable!("{op} has no handler on a worker"),
         }
     }
 }

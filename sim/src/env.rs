@@ -9,17 +9,24 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::agenda::Event;
+use crate::ai::{self, Label};
+use crate::body::Body;
 use crate::bucket::Bucket;
 use crate::call::{Op, Outcome, Reply, Request, Response};
 use crate::choices::Odds;
+use crate::database::D1Database;
 use crate::error::Error;
+use crate::fault::Fault;
 use crate::hash::mix;
+use crate::instance::Workflow;
+use crate::object::{ObjectId, ObjectNamespace};
 use crate::producer::Queue;
 use crate::site::{Kind, OpCode};
+use crate::socket::WebSocket;
 use crate::task::Waits;
 use crate::time::Time;
 use crate::trace::What;
-use crate::world::World;
+use crate::world::{Line, World};
 
 type Background = JoinHandle<Result<(), Error>>;
 
@@ -101,6 +108,18 @@ impl Env {
         state.choices.choose(Kind::Random, host, OpCode::NONE, n, Odds::Even)
     }
 
+    /// The mood of something outside the cloud, in `0..n`: 0 when there is no storm, and drawn
+    /// evenly when there is.
+    pub fn mood(&self, n: u32) -> u32 {
+        let mut state = self.world.state();
+        if !state.storm.moody() {
+            return 0;
+        }
+        let host = state.key(self.host);
+        let odds = Odds::Rare(state.choices.swarm().rate(Fault::Mood));
+        state.choices.choose(Kind::Mood, host, OpCode::NONE, n, odds)
+    }
+
     /// A name that nothing else in this run has: 32 hex digits, as `crypto.randomUUID` is used for.
     pub fn unique(&self) -> String {
         let mut state = self.world.state();
@@ -124,6 +143,26 @@ impl Env {
         Queue::new(self.clone(), name)
     }
 
+    /// The database bound to `name`.
+    pub fn d1(&self, name: &str) -> D1Database {
+        D1Database::new(self.clone(), name)
+    }
+
+    /// The workflow bound to `name`.
+    pub fn workflow(&self, name: &str) -> Workflow {
+        Workflow::new(self.clone(), name)
+    }
+
+    /// Asks a model about a picture.
+    pub async fn ai_run(&self, model: &str, image: impl Into<Body>) -> Result<Arc<[Label]>, Error> {
+        let op = Op::Ai(ai::Op { model: model.into(), image: image.into() });
+        match self.call(None, op).await.as_ref() {
+            Ok(Reply::Ai(labels)) => Ok(labels.clone()),
+            Ok(other) => unreachable!("a model answered with {other}"),
+            Err(error) => Err(error.clone()),
+        }
+    }
+
     /// Sends a request to a worker.
     pub async fn fetch(&self, worker: &str, request: Request) -> Result<Response, Error> {
         let callee = {
@@ -142,11 +181,112 @@ impl Env {
         }
     }
 
+    /// The namespace of durable objects bound to `name`.
+    pub fn durable_object(&self, name: &str) -> ObjectNamespace {
+        ObjectNamespace::new(self.clone(), name)
+    }
+
     /// Passes the doorway.
     pub(crate) fn call(&self, callee: Option<u16>, op: Op) -> Call {
-        Call { world: self.world.clone(), host: self.host, stage: Stage::Ready(callee, Some(op)) }
+        self.call_on(callee, None, op)
+    }
+
+    /// Passes the doorway through a stub.
+    pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
+        let stage = Stage::Ready(callee, line, Some(op));
+        Call { world: self.world.clone(), host: self.host, stage }
+    }
+
+    pub(crate) fn world(&self) -> &Rc<World> {
+        &self.world
+    }
+
+    /// A new order of arrival, for a new stub.
+    pub(crate) fn open_line(&self) -> u32 {
+        let mut state = self.world.state();
+        state.lines.push(Line::default());
+        state.lines.len() as u32 - 1
+    }
+
+    /// The host of an object, which comes to be when it is first called.
+    pub(crate) fn object_host(&self, id: &ObjectId) -> Result<u16, Error> {
+        let mut state = self.world.state();
+        let name = id.host();
+        if let Some(host) = state.host_named(&name) {
+            return Ok(host);
+        }
+        let Some(class) = state.classes.get(id.namespace()).cloned() else {
+            let message = format!("no class of durable objects is bound to `{}`", id.namespace());
+            return Err(Error::app(message));
+        };
+        Ok(state.add_object(&name, id.clone(), class))
+    }
+
+    /// Keeps other events of this object out until `work` is done.
+    pub(crate) fn block_concurrency_while<T: 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + 'static,
+    ) -> JoinHandle<Result<T, Error>> {
+        let gate = self.world.state().close_gate(self.host);
+        let env = self.clone();
+        let handle = self.spawn(async move {
+            match env.timeout(GATE_LIMIT, work).await {
+                Some(Ok(value)) => {
+                    env.world.state().open_gate(env.host, gate);
+                    return Ok(value);
+                }
+                Some(Err(error)) => env.abort(&error.to_string()),
+                None => env.abort(GATE_TIMEOUT),
+            }
+            std::future::pending().await
+        });
+        let mut state = self.world.state();
+        let task = state.tasks.len() as u32 - 1;
+        state.give_pass(task, gate);
+        drop(state);
+        handle
+    }
+
+    /// Resets this object when the current poll is over.
+    pub(crate) fn abort(&self, reason: &str) {
+        self.world.state().aborted = Some(reason.into());
+    }
+
+    /// Waits until the gate of this object is open for the current task.
+    pub(crate) async fn admitted(&self) {
+        let mut asked = false;
+        std::future::poll_fn(|_| {
+            let mut state = self.world.state();
+            let task = state.current.expect("polled by the engine");
+            if !std::mem::replace(&mut asked, true) && state.held_back(task) {
+                return Poll::Pending;
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+
+    /// The clients that are connected to this object.
+    pub(crate) fn sockets(&self) -> Vec<u32> {
+        self.world.state().sockets_of(self.host).collect()
+    }
+
+    pub(crate) fn socket(&self, id: u32) -> WebSocket {
+        WebSocket::new(self.clone(), id)
+    }
+
+    /// Sends to a connected client, with everything else that leaves this turn.
+    pub(crate) fn push(&self, socket: u32, message: Body) {
+        let mut state = self.world.state();
+        let callee = None;
+        state.request(self.host, callee, None, Op::Push { socket, message });
     }
 }
+
+/// How long `block_concurrency_while` may take.
+const GATE_LIMIT: Duration = Duration::from_secs(30);
+const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Object waited for too \
+    long. The call was canceled and the Durable Object was reset.";
 
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -190,7 +330,7 @@ pub(crate) struct Call {
 }
 
 enum Stage {
-    Ready(Option<u16>, Option<Op>),
+    Ready(Option<u16>, Option<u32>, Option<Op>),
     Sent(u32),
 }
 
@@ -203,13 +343,13 @@ impl Future for Call {
         let host = self.host;
         let call = match &mut self.stage {
             Stage::Sent(call) => *call,
-            Stage::Ready(callee, op) => {
+            Stage::Ready(callee, line, op) => {
                 // A host that is about to die sends nothing more.
                 if state.doomed.is_some() {
                     return Poll::Pending;
                 }
                 let op = op.take().expect("taken once, when it is sent");
-                let call = state.request(host, *callee, op);
+                let call = state.request(host, *callee, *line, op);
                 self.stage = Stage::Sent(call);
                 call
             }

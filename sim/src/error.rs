@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ai;
+use crate::d1;
+use crate::object::ObjectError;
 use crate::queue;
 use crate::r2;
+use crate::storage;
+use crate::workflow::{self, StepError};
 
 /// Why a call failed, as an application can match on it.
 ///
@@ -23,6 +28,20 @@ pub enum Error {
     R2(r2::Error),
     /// The queue refused.
     Queue(queue::Error),
+    /// The model refused.
+    Ai(ai::Error),
+    /// A durable object threw, was reset, or cannot be reached.
+    Object(ObjectError),
+    /// The database refused.
+    D1(d1::Error),
+    /// The workflow service refused.
+    Workflow(workflow::Error),
+    /// A step failed for good.
+    Step(StepError),
+    /// The application's own failure, which trying again will not mend: a step is not retried.
+    NonRetryable(Arc<str>),
+    /// The storage of an object refused.
+    Storage(storage::Error),
     /// Nothing came back. The request may have taken effect, may still, or never will.
     NetworkLost,
     /// The application's own failure.
@@ -40,8 +59,12 @@ impl Error {
         match self {
             Error::R2(error) => error.is_transient(),
             Error::Queue(error) => error.is_transient(),
+            Error::Ai(error) => error.is_transient(),
+            Error::Object(error) => error.retryable,
+            Error::D1(error) => error.is_transient(),
+            Error::Workflow(error) => error.is_transient(),
             Error::NetworkLost => true,
-            Error::App(_) => false,
+            Error::Storage(_) | Error::Step(_) | Error::NonRetryable(_) | Error::App(_) => false,
         }
     }
 }
@@ -51,9 +74,15 @@ impl fmt::Display for Error {
         match self {
             Error::R2(error) => error.fmt(f),
             Error::Queue(error) => error.fmt(f),
+            Error::Ai(error) => error.fmt(f),
+            Error::Object(error) => error.fmt(f),
+            Error::D1(error) => error.fmt(f),
+            Error::Workflow(error) => error.fmt(f),
+            Error::Step(error) => error.fmt(f),
+            Error::Storage(error) => error.fmt(f),
             // The text that workerd gives to a dropped connection.
             Error::NetworkLost => f.write_str("Network connection lost."),
-            Error::App(message) => f.write_str(message),
+            Error::App(message) | Error::NonRetryable(message) => f.write_str(message),
         }
     }
 }

@@ -22,6 +22,14 @@ pub enum Fault {
     Reorder,
     /// A notification never reaches its queue.
     LoseEvent,
+    /// The model answers with fewer labels than usual, or none.
+    FewLabels,
+    /// Something outside the cloud is slow, refuses, or fails.
+    Mood,
+    /// `create` says that an instance exists, though there is none, or though it has just made it.
+    FalseExists,
+    /// An idle object loses its memory.
+    Evict,
     /// A host dies on a call, before the effect.
     CrashBefore,
     /// A host dies on a call, after the effect and before the reply.
@@ -41,11 +49,31 @@ pub enum Class {
     Delivery,
     /// One service tells another.
     Event,
+    /// A host calls a durable object.
+    Rpc,
+    /// A message on an open connection.
+    Socket,
+    /// A host asks a model.
+    Ai,
+    /// A host creates a workflow instance.
+    Create,
+    /// The engine of a workflow writes its own journal.
+    Journal,
 }
 
 impl Class {
     /// Every class, in the order of their discriminants.
-    pub const ALL: [Class; 4] = [Class::Service, Class::Fetch, Class::Delivery, Class::Event];
+    pub const ALL: [Class; 9] = [
+        Class::Service,
+        Class::Fetch,
+        Class::Delivery,
+        Class::Event,
+        Class::Rpc,
+        Class::Socket,
+        Class::Ai,
+        Class::Create,
+        Class::Journal,
+    ];
 }
 
 /// What `list` and the scripts know of a fault.
@@ -63,6 +91,17 @@ pub struct FaultKind {
     pub explored: bool,
 }
 
+/// The calls on which a host can die.
+const CRASHING: [Class; 7] = [
+    Class::Service,
+    Class::Fetch,
+    Class::Delivery,
+    Class::Rpc,
+    Class::Ai,
+    Class::Create,
+    Class::Journal,
+];
+
 /// Every fault. Those that end a host come last, so that an exhausted crash budget shortens the
 /// table of verdicts without renumbering it.
 pub const ALL: &[FaultKind] = &[
@@ -70,35 +109,59 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::Delay,
         name: "delay",
         help: "the request arrives late, perhaps after its caller has given up (by = \"30s\")",
-        classes: &Class::ALL,
+        classes: &[
+            Class::Event,
+            Class::Socket,
+            Class::Service,
+            Class::Fetch,
+            Class::Delivery,
+            Class::Rpc,
+            Class::Ai,
+            Class::Create,
+        ],
         explored: true,
     },
     FaultKind {
         fault: Fault::Fail,
         name: "fail",
         help: "the platform answers a transient error and does nothing (code = 10001)",
-        classes: &[Class::Service],
+        classes: &[Class::Service, Class::Rpc, Class::Ai, Class::Create],
         explored: true,
     },
     FaultKind {
         fault: Fault::LoseRequest,
         name: "lose_request",
         help: "the request never arrives; its caller gives up",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery],
+        classes: &[
+            Class::Socket,
+            Class::Service,
+            Class::Fetch,
+            Class::Delivery,
+            Class::Rpc,
+            Class::Ai,
+            Class::Create,
+        ],
         explored: true,
     },
     FaultKind {
         fault: Fault::LoseReply,
         name: "lose_reply",
         help: "the request takes effect, its reply never arrives",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery],
+        classes: &[
+            Class::Service,
+            Class::Fetch,
+            Class::Delivery,
+            Class::Rpc,
+            Class::Ai,
+            Class::Create,
+        ],
         explored: true,
     },
     FaultKind {
         fault: Fault::Duplicate,
         name: "duplicate",
         help: "the request takes effect twice; a batch reaches two invocations at once",
-        classes: &Class::ALL,
+        classes: &[Class::Service, Class::Fetch, Class::Delivery, Class::Event],
         explored: true,
     },
     FaultKind {
@@ -116,17 +179,45 @@ pub const ALL: &[FaultKind] = &[
         explored: false,
     },
     FaultKind {
+        fault: Fault::FewLabels,
+        name: "few_labels",
+        help: "the model answers with fewer labels than usual, or none (code = how many)",
+        classes: &[Class::Ai],
+        explored: true,
+    },
+    FaultKind {
+        fault: Fault::Mood,
+        name: "mood",
+        help: "a provider, a website or a text model outside the cloud is slow, refuses or fails",
+        classes: &[],
+        explored: true,
+    },
+    FaultKind {
+        fault: Fault::FalseExists,
+        name: "false_exists",
+        help: "create says the instance exists: though it does not (code = 0), or as it is made (1)",
+        classes: &[Class::Create],
+        explored: true,
+    },
+    FaultKind {
+        fault: Fault::Evict,
+        name: "evict",
+        help: "a durable object that was idle for ten seconds has lost its memory",
+        classes: &[],
+        explored: true,
+    },
+    FaultKind {
         fault: Fault::CrashBefore,
         name: "crash_before",
         help: "the worker dies on this call before the effect",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery],
+        classes: &CRASHING,
         explored: true,
     },
     FaultKind {
         fault: Fault::CrashAfter,
         name: "crash_after",
         help: "the worker dies on this call after the effect, before the reply",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery],
+        classes: &CRASHING,
         explored: true,
     },
     FaultKind {

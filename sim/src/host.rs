@@ -5,17 +5,24 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::body::Body;
 use crate::call::{Request, Response};
 use crate::choices::HostKey;
 use crate::env::Env;
 use crate::error::Error;
 use crate::hash::StableHasher;
+use crate::object::{AlarmInfo, Construct, Instance, ObjectId};
+use crate::object_storage::ObjectStorage;
 use crate::queue::MessageBatch;
+use crate::step::Step;
+use crate::time::Time;
+use crate::workflow::{Engine, WorkflowEvent};
 
 /// A future that lives on one host and dies with it.
 pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
 pub(crate) type FetchHandler = Rc<dyn Fn(Env, Request) -> Work<Result<Response, Error>>>;
 pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch) -> Work<Result<(), Error>>>;
+pub(crate) type WorkflowBody = Rc<dyn Fn(Env, WorkflowEvent, Step) -> Work<Result<Body, Error>>>;
 pub(crate) type BootHandler = Rc<dyn Fn(Env) -> Work<()>>;
 
 pub(crate) struct Host {
@@ -29,6 +36,45 @@ pub(crate) struct Host {
     pub fetch: Option<FetchHandler>,
     pub queue: Option<QueueHandler>,
     pub boot: Option<BootHandler>,
+    pub object: Option<ObjectHost>,
+    /// The life of a workflow instance that runs here.
+    pub engine: Option<Engine>,
+}
+
+/// What makes a host a durable object.
+pub(crate) struct ObjectHost {
+    pub id: ObjectId,
+    pub class: Rc<Class>,
+    /// The object in memory; none before the first call and after a reset.
+    pub instance: Option<Rc<dyn Instance>>,
+    pub storage: ObjectStorage,
+    /// Who may run while `block_concurrency_while` is open, innermost last.
+    pub gates: Vec<Gate>,
+    pub last_busy: Time,
+    pub alarm: Alarm,
+}
+
+/// A class of objects, as it was registered.
+pub(crate) struct Class {
+    pub construct: Construct,
+    pub alarms: bool,
+}
+
+/// Only tasks with its pass run; the others wait.
+pub(crate) struct Gate {
+    pub id: u32,
+    pub waiting: Vec<u32>,
+}
+
+/// Where an object's alarm stands.
+#[derive(Default)]
+pub(crate) struct Alarm {
+    /// The time for which an event is planned.
+    pub planned: Option<Time>,
+    /// The handler that is running.
+    pub running: Option<AlarmInfo>,
+    /// How often it has failed in a row.
+    pub failures: u32,
 }
 
 impl Host {
@@ -42,6 +88,8 @@ impl Host {
             fetch: None,
             queue: None,
             boot: None,
+            object: None,
+            engine: None,
         }
     }
 }

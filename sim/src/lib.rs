@@ -1,19 +1,28 @@
 //! The simulated cloud.
 
 mod agenda;
+pub mod ai;
+mod alarm;
 mod body;
 mod bucket;
 mod call;
 mod choices;
 mod cloud;
+pub mod d1;
+mod database;
 mod doorway;
+mod engine;
 mod enumerate;
 mod env;
 mod error;
 pub mod fault;
 mod hash;
 mod host;
+mod instance;
 mod life;
+mod object;
+mod object_storage;
+pub mod outside;
 mod pct;
 mod producer;
 mod pump;
@@ -26,12 +35,18 @@ mod scenario;
 mod shrink;
 mod sim;
 mod site;
+mod socket;
+pub mod sqlite;
+mod step;
+pub mod storage;
 mod storm;
 mod swarm;
 mod tape;
 mod task;
 mod time;
 mod trace;
+mod turn;
+pub mod workflow;
 mod world;
 
 pub use body::Body;
@@ -39,11 +54,17 @@ pub use bucket::{Bucket, CreateMultipartUpload, Get, List, MultipartUpload, Obje
 pub use call::{Op, Outcome, Reply, Request, Response};
 pub use choices::{Draw, Source};
 pub use cloud::{Cloud, Worker};
+pub use database::{D1Database, D1DatabaseSession, D1PreparedStatement};
 pub use enumerate::Enumerate;
 pub use env::{Env, JoinHandle};
 pub use error::Error;
 pub use fault::{Class, Fault, FaultKind, FaultSet};
 pub use hash::StableHasher;
+pub use instance::{Workflow, WorkflowInstance};
+pub use object::{
+    AlarmInfo, DurableObject, ObjectError, ObjectId, ObjectNamespace, ObjectState, Stub,
+};
+pub use object_storage::ObjectStorage;
 pub use producer::Queue;
 pub use queue::{Message, MessageBatch};
 pub use rng::Rng;
@@ -53,6 +74,8 @@ pub use scenario::{Kill, Scenario, Send, Timing};
 pub use shrink::{Case, Shrinker, shrink};
 pub use sim::{Misfit, simulate};
 pub use site::{Kind, OpCode, Site};
+pub use socket::WebSocket;
+pub use step::Step;
 pub use swarm::Swarm;
 pub use tape::{Deviation, Tape};
 pub use time::{EPOCH_MS, Time};

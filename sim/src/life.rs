@@ -16,6 +16,22 @@ impl State {
         self.record(host, What::Crash { fault, call });
         self.crashes += 1;
         self.hosts[usize::from(host)].up = false;
+        for call in self.kill_tasks(host) {
+            self.handler_died(call);
+        }
+        if self.is_engine(host) {
+            return self.engine_died(host);
+        }
+        if self.host(host).object.is_some() {
+            // An object needs no restart: the next call, alarm or message wakes it.
+            return self.stop_object(host);
+        }
+        let down = self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key);
+        self.plan(down, Event::Restart { host });
+    }
+
+    /// Drops every task of a host; the calls they were handling.
+    pub fn kill_tasks(&mut self, host: u16) -> Vec<u32> {
         let mut orphaned = Vec::new();
         for task in self.tasks.iter_mut().filter(|task| task.host == host && task.alive) {
             task.alive = false;
@@ -24,11 +40,7 @@ impl State {
         }
         let tasks = &self.tasks;
         self.ready.retain(|task| tasks[*task as usize].alive);
-        for call in orphaned {
-            self.handler_died(call);
-        }
-        let down = self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key);
-        self.plan(down, Event::Restart { host });
+        orphaned
     }
 
     /// A dead host comes back with an empty memory. Returns whether it was down.
@@ -46,18 +58,26 @@ impl State {
     }
 
     /// After a poll: does the host that was polled die?
-    pub fn crash_after_poll(&mut self, host: u16) {
-        if let Some(doom) = self.doomed.take() {
-            self.crash(doom.host, doom.fault, Some(doom.call));
-            // A handler that had just finished is no longer a task that the crash would find.
-            if self.calls[doom.call as usize].callee.is_some() {
-                self.handler_died(doom.call);
-            }
-            return;
+    pub fn end_of_poll(&mut self, host: u16) {
+        if self.host(host).object.is_some() {
+            return self.end_of_turn(host);
+        }
+        if self.doomed.is_some() {
+            return self.meet_doom();
         }
         let slot = &self.hosts[usize::from(host)];
         if slot.mortal && self.storm.crashes(&mut self.choices, slot.key, &slot.name) {
             self.crash(host, Fault::Crash, None);
+        }
+    }
+
+    /// The host that a call has doomed dies.
+    pub fn meet_doom(&mut self) {
+        let Some(doom) = self.doomed.take() else { return };
+        self.crash(doom.host, doom.fault, Some(doom.call));
+        // A handler that had just finished is no longer a task that the crash would find.
+        if self.calls[doom.call as usize].callee == Some(doom.host) {
+            self.handler_died(doom.call);
         }
     }
 

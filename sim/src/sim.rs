@@ -16,7 +16,7 @@ use crate::scenario::{Scenario, Send, Timing};
 use crate::task::{Task, Waits};
 use crate::time::Time;
 use crate::trace::What;
-use crate::world::{CLOUD, State, World};
+use crate::world::{CLOUD, InFlight, Line, State, World};
 
 /// How far apart in time two deliveries may be and still swap places.
 const ORDER_WINDOW: Duration = Duration::from_secs(1);
@@ -159,6 +159,9 @@ impl World {
         slot.waits = Waits::Elsewhere;
         let (mut future, waker, host) = (slot.future.take()?, slot.waker.clone(), slot.host);
         state.current = Some(task);
+        if let Some(object) = &state.host(host).object {
+            object.storage.set_now(state.now);
+        }
         drop(state);
         let mut context = Context::from_waker(&waker);
         // A panic is the application's bug to report with its history, not the end of the search.
@@ -170,7 +173,7 @@ impl World {
             Ok(Poll::Ready(())) => state.tasks[task as usize].alive = false,
             Ok(Poll::Pending) => state.tasks[task as usize].future = Some(future),
         }
-        state.crash_after_poll(host);
+        state.end_of_poll(host);
         None
     }
 
@@ -178,6 +181,7 @@ impl World {
         match event {
             Event::Arrive { call, copy } => self.arrive(call, copy),
             Event::Send { index } => self.send(index),
+            Event::Start { engine } => self.start_engine(*engine),
             Event::Restart { host } => {
                 if self.state().restart(host) {
                     self.boot(host);
@@ -244,10 +248,12 @@ impl State {
         let (at, head) = self.agenda.peek()?;
         let Some(target) = self.target(head) else { return self.agenda.pop() };
         let latest = at + ORDER_WINDOW;
-        let State { agenda, choices, calls, hosts, .. } = self;
+        let State { agenda, choices, calls, hosts, lines, .. } = self;
         let odds = Odds::Rare(choices.swarm().rate(Fault::Reorder));
         let like = |event: &Event, at: Time| {
-            at <= latest && target_of(calls, event).is_some_and(|(to, _)| to == target)
+            at <= latest
+                && target_of(calls, event).is_some_and(|(to, _)| to == target)
+                && in_turn(calls, lines, event)
         };
         let key = hosts[usize::from(target)].key;
         agenda.pop_among(ORDER_MOST, like, |events| {
@@ -269,6 +275,7 @@ impl State {
             Event::Reply { call } => self.reply(call),
             Event::GiveUp { call } => self.give_up(call),
             Event::Finish { call, result } => self.finish(call, &result),
+            Event::Alarm { host, at } => self.alarm_due(host, at),
             Event::Pump { queue } => self.pump(queue),
             Event::Expire => {
                 self.expire();
@@ -289,7 +296,10 @@ impl State {
                     self.agenda.plan(self.now, Event::Restart { host });
                 }
             }
-            Event::Arrive { .. } | Event::Send { .. } | Event::Restart { .. } => {
+            Event::Arrive { .. }
+            | Event::Send { .. }
+            | Event::Start { .. }
+            | Event::Restart { .. } => {
                 unreachable!("these run application code and are the world's")
             }
         }
@@ -316,9 +326,10 @@ impl State {
 
     /// Nothing is left to happen: all is done, or those who wait will wait for ever.
     fn quiet(&mut self) -> End {
-        let stuck: Vec<(u16, What)> = (self.tasks.iter().filter(|task| task.alive))
-            .map(|task| (task.host, self.stuck(task)))
-            .collect();
+        let stuck: Vec<(u16, What)> =
+            (self.tasks.iter().filter(|task| task.alive && !task.listens))
+                .map(|task| (task.host, self.stuck(task)))
+                .collect();
         let end = if stuck.is_empty() { End::Quiet } else { End::Deadlock };
         stuck.into_iter().for_each(|(host, what)| self.record(host, what));
         end
@@ -341,8 +352,15 @@ impl State {
     }
 }
 
+/// Whether no earlier call through the same stub is still on its way.
+fn in_turn(calls: &[InFlight], lines: &[Line], event: &Event) -> bool {
+    let Event::Arrive { call, .. } = event else { return true };
+    let line = calls[*call as usize].line;
+    line.is_none_or(|line| lines[line as usize].pending.front() == Some(call))
+}
+
 /// Where a message is going, and which flow of work it belongs to.
-fn target_of(calls: &[crate::world::InFlight], event: &Event) -> Option<(u16, u32)> {
+fn target_of(calls: &[InFlight], event: &Event) -> Option<(u16, u32)> {
     let (call, replying) = match event {
         Event::Arrive { call, .. } => (*call, false),
         Event::Reply { call } => (*call, true),

@@ -20,25 +20,34 @@ pub enum Kind {
     Amount,
     /// Whether a host dies after a poll.
     Crash,
+    /// Whether an idle object has lost its memory.
+    Evict,
+    /// How late a retry of an alarm is.
+    Jitter,
     /// How long a dead host stays down.
     Restart,
     /// Which waiting message joins a batch.
     Pick,
+    /// The mood of something outside the cloud.
+    Mood,
     /// The application's own randomness.
     Random,
 }
 
 impl Kind {
     /// Every kind, in the order of their discriminants.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 12] = [
         Kind::Ready,
         Kind::Order,
         Kind::Latency,
         Kind::Verdict,
         Kind::Amount,
         Kind::Crash,
+        Kind::Evict,
+        Kind::Jitter,
         Kind::Restart,
         Kind::Pick,
+        Kind::Mood,
         Kind::Random,
     ];
 
@@ -51,8 +60,11 @@ impl Kind {
             Kind::Verdict => "verdict",
             Kind::Amount => "amount",
             Kind::Crash => "crash",
+            Kind::Evict => "evict",
+            Kind::Jitter => "jitter",
             Kind::Restart => "restart",
             Kind::Pick => "pick",
+            Kind::Mood => "mood",
             Kind::Random => "random",
         }
     }
@@ -62,7 +74,20 @@ impl Kind {
 /// kind of call is a new line here, in its place: the list is searched by halves.
 const OPS: &[&str] = &[
     "-",
+    "ai.run",
+    "d1.all",
+    "d1.batch",
+    "d1.dump",
+    "d1.exec",
+    "d1.first",
+    "d1.raw",
+    "d1.run",
     "fetch",
+    "object.alarm",
+    "object.connect",
+    "object.message",
+    "object.push",
+    "object.rpc",
     "queue.deliver",
     "queue.metrics",
     "queue.send",
@@ -79,6 +104,24 @@ const OPS: &[&str] = &[
     "r2.notify",
     "r2.put",
     "r2.uploadPart",
+    "workflow.begin",
+    "workflow.beginStep",
+    "workflow.create",
+    "workflow.createBatch",
+    "workflow.delete",
+    "workflow.evict",
+    "workflow.finish",
+    "workflow.finishStep",
+    "workflow.get",
+    "workflow.pause",
+    "workflow.restart",
+    "workflow.resume",
+    "workflow.sendEvent",
+    "workflow.sleep",
+    "workflow.sleepUntil",
+    "workflow.status",
+    "workflow.terminate",
+    "workflow.waitForEvent",
 ];
 
 /// How many slots a host has in the counter tables.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::ai;
 use crate::call::Op;
 use crate::choices::{Choices, HostKey, Odds};
 use crate::error::Error;
@@ -35,6 +36,10 @@ pub(crate) struct Verdict {
     pub by: Duration,
     /// For a failure: which of the platform's errors.
     pub error: Option<Error>,
+    /// For few labels: how many are left.
+    pub labels: usize,
+    /// For a false "exists": which of the two.
+    pub anomaly: usize,
 }
 
 /// Who makes a call, whom a crash would hit, and what is asked.
@@ -101,6 +106,11 @@ impl Storm {
     /// Whether anything is drawn at all.
     pub fn active(&self) -> bool {
         self.active
+    }
+
+    /// Whether what is outside the cloud has moods.
+    pub fn moody(&self) -> bool {
+        self.active && self.faults.contains(Fault::Mood)
     }
 
     /// Whether order is drawn.
@@ -184,7 +194,7 @@ impl Storm {
             let (host, op) = (crossing.caller, crossing.code);
             choices.choose(Kind::Amount, host, op, of as u32, Odds::Even) as usize
         };
-        let mut verdict = Verdict { fault, by: Duration::ZERO, error: None };
+        let mut verdict = Verdict { fault, by: Duration::ZERO, error: None, labels: 0, anomaly: 0 };
         match fault {
             Fault::Delay => verdict.by = by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())]),
             Fault::Fail => {
@@ -193,6 +203,13 @@ impl Storm {
                     let mut errors = crossing.op.refusals();
                     (!errors.is_empty()).then(|| errors.swap_remove(amount(errors.len())))
                 });
+            }
+            Fault::FalseExists => {
+                verdict.anomaly = code.unwrap_or_else(|| amount(2) as u32) as usize;
+            }
+            Fault::FewLabels => {
+                let left = code.unwrap_or_else(|| amount(ai::LABELS) as u32);
+                verdict.labels = left as usize;
             }
             _ if fault.is_crash() => self.spend_crash(),
             _ => {}
@@ -205,15 +222,8 @@ impl Storm {
         if !self.active {
             return false;
         }
-        if let Some(active) = self.rules.iter_mut().find(|active| {
-            let rule = &active.rule;
-            rule.fault == Fault::Crash && active.struck < rule.times && glob(rule.on.call(), name)
-        }) {
-            active.seen += 1;
-            if active.seen > active.rule.skip {
-                active.struck += 1;
-                return true;
-            }
+        if self.scripted_host(Fault::Crash, name) {
+            return true;
         }
         if self.crashes_left == 0 || !self.faults.contains(Fault::Crash) {
             return false;
@@ -224,6 +234,59 @@ impl Storm {
             self.spend_crash();
         }
         dies
+    }
+
+    /// How a turn of an object ends: 0 well, 1 in a crash after its writes are kept, 2 in a crash
+    /// before, which loses them.
+    pub fn turn_ends(
+        &mut self,
+        choices: &mut Choices,
+        host: HostKey,
+        name: &str,
+        wrote: bool,
+    ) -> u32 {
+        if !self.active {
+            return 0;
+        }
+        if self.scripted_host(Fault::Crash, name) {
+            return 1;
+        }
+        if self.crashes_left == 0 || !self.faults.contains(Fault::Crash) {
+            return 0;
+        }
+        let odds = Odds::Rare(choices.swarm().rate(Fault::Crash));
+        let of = if wrote { 3 } else { 2 };
+        let end = choices.choose(Kind::Crash, host, OpCode::NONE, of, odds);
+        if end > 0 {
+            self.spend_crash();
+        }
+        end
+    }
+
+    /// Whether an object that was idle has lost its memory.
+    pub fn evicts(&mut self, choices: &mut Choices, host: HostKey, name: &str) -> bool {
+        if !self.active {
+            return false;
+        }
+        if self.scripted_host(Fault::Evict, name) {
+            return true;
+        }
+        let of = if self.faults.contains(Fault::Evict) { 2 } else { 1 };
+        let odds = Odds::Rare(choices.swarm().rate(Fault::Evict));
+        choices.choose(Kind::Evict, host, OpCode::NONE, of, odds) == 1
+    }
+
+    /// Whether a rule that names a host instead of a call strikes now.
+    fn scripted_host(&mut self, fault: Fault, name: &str) -> bool {
+        let found = self.rules.iter_mut().find(|active| {
+            let rule = &active.rule;
+            rule.fault == fault && active.struck < rule.times && glob(rule.on.call(), name)
+        });
+        let Some(active) = found else { return false };
+        active.seen += 1;
+        let strikes = active.seen > active.rule.skip;
+        active.struck += u32::from(strikes);
+        strikes
     }
 
     fn spend_crash(&mut self) {

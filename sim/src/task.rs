@@ -27,6 +27,12 @@ pub(crate) struct Task {
     pub ready: bool,
     pub waker: Waker,
     pub alive: bool,
+    /// The gate it may pass, when one is open on its host.
+    pub pass: Option<u32>,
+    /// Whether it listens to a connection, which is no reason to call the run stuck.
+    pub listens: bool,
+    /// Whether it waits for news from the workflow service.
+    pub parked: bool,
 }
 
 /// Tasks woken from outside the engine: by a channel, a lock, a join.

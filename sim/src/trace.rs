@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::fault::Fault;
 use crate::hash::StableHasher;
 use crate::queue::{Fate, MessageId};
+use crate::sqlite::RowChange;
 use crate::time::Time;
 
 /// One thing that happened.
@@ -103,6 +104,18 @@ pub enum What {
         /// The decision.
         fate: Fate,
     },
+    /// Rows of an object or a database changed, and the change is kept.
+    Rows {
+        /// What changed, in order.
+        changes: Arc<[RowChange]>,
+    },
+    /// An object reset itself.
+    Abort {
+        /// Why.
+        reason: Arc<str>,
+    },
+    /// An alarm failed for the last time.
+    AlarmDropped,
     /// The application said something.
     Log {
         /// What it said.

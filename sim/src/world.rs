@@ -8,24 +8,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agenda::{Agenda, Event};
+use crate::ai::Ai;
 use crate::call::{Op, Outcome};
 use crate::choices::{Choices, HostKey, Odds, Source};
+use crate::d1::D1;
 use crate::error::Error;
 use crate::fault::Fault;
-use crate::host::{Host, Work};
+use crate::hash::StableHasher;
+use crate::host::{Alarm, Class, Host, ObjectHost, Work, WorkflowBody};
+use crate::object::ObjectId;
+use crate::object_storage::ObjectStorage;
 use crate::queue::{QueueId, Queues};
 use crate::r2::R2;
 use crate::scenario::{Scenario, Timing};
 use crate::site::{Kind, OpCode};
+use crate::socket::Socket;
 use crate::storm::{Storm, Verdict};
 use crate::task::{Task, Waits, Woken, waker};
 use crate::time::Time;
 use crate::trace::{Trace, What};
+use crate::workflow::Workflows;
 
 /// The actors that are not hosts of the application.
 pub(crate) const CLOUD: u16 = 0;
 pub(crate) const R2_ACTOR: u16 = 1;
 pub(crate) const QUEUES_ACTOR: u16 = 2;
+pub(crate) const AI_ACTOR: u16 = 3;
+pub(crate) const WORKFLOWS_ACTOR: u16 = 4;
+pub(crate) const D1_ACTOR: u16 = 5;
 
 /// How long an ordinary message travels.
 const LATENCIES_MS: [u64; 6] = [1, 2, 4, 8, 15, 30];
@@ -38,6 +48,8 @@ pub(crate) struct InFlight {
     pub task: Option<u32>,
     /// The host that handles it; none when a service does.
     pub callee: Option<u16>,
+    /// The stub it goes through.
+    pub line: Option<u32>,
     pub op: Arc<Op>,
     pub code: OpCode,
     pub verdict: Option<Verdict>,
@@ -62,6 +74,19 @@ pub(crate) struct Doom {
     pub call: u32,
 }
 
+/// What an object has sent during a turn.
+pub(crate) enum Outgoing {
+    Call(u32),
+    Answer { call: u32, copy: bool, outcome: Outcome },
+}
+
+/// The calls through one stub, which arrive in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    pub pending: VecDeque<u32>,
+    pub last: Time,
+}
+
 /// A queue's consumer and the pump that is already planned for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Consumer {
@@ -84,9 +109,21 @@ pub(crate) struct State {
     pub calls: Vec<InFlight>,
     pub r2: R2,
     pub queues: Queues,
+    pub ai: Ai,
+    pub d1: D1,
+    pub workflows: Workflows,
+    pub bodies: BTreeMap<Arc<str>, WorkflowBody>,
     pub consumers: BTreeMap<QueueId, Consumer>,
     pub expiry_planned: Time,
     pub doomed: Option<Doom>,
+    /// What the object being polled sends; it leaves when the turn's writes are kept.
+    pub outbox: Vec<Outgoing>,
+    /// The reason why the object being polled resets itself.
+    pub aborted: Option<Arc<str>>,
+    pub sockets: Vec<Socket>,
+    pub lines: Vec<Line>,
+    pub gates: u32,
+    pub classes: BTreeMap<Arc<str>, Rc<Class>>,
     /// Futures of dead hosts, to be dropped while nothing is borrowed: their destructors are the
     /// application's own code.
     pub graveyard: Vec<Work<()>>,
@@ -118,15 +155,25 @@ impl World {
             calls: Vec::new(),
             r2: R2::default(),
             queues: Queues::default(),
+            ai: Ai::default(),
+            d1: D1::default(),
+            workflows: Workflows::default(),
+            bodies: BTreeMap::new(),
             consumers: BTreeMap::new(),
             expiry_planned: Time::NEVER,
             doomed: None,
+            outbox: Vec::new(),
+            aborted: None,
+            sockets: Vec::new(),
+            lines: Vec::new(),
+            gates: 0,
+            classes: BTreeMap::new(),
             graveyard: Vec::new(),
             steps: 0,
             crashes: 0,
             unique: 0,
         };
-        for service in ["cloud", "r2", "queues"] {
+        for service in ["cloud", "r2", "queues", "ai", "workflows", "d1"] {
             state.add_host(service, false);
         }
         Rc::new(World { state: RefCell::new(state), woken: Arc::default() })
@@ -141,6 +188,8 @@ impl World {
     pub fn spawn(&self, host: u16, serves: Option<u32>, future: Work<()>) -> u32 {
         let mut state = self.state();
         let id = state.tasks.len() as u32;
+        let parent = state.current.map(|task| &state.tasks[task as usize]);
+        let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
         state.tasks.push(Task {
             future: Some(future),
             host,
@@ -149,8 +198,11 @@ impl World {
             ready: true,
             waker: waker(id, &self.woken),
             alive: true,
+            pass,
+            listens: false,
+            parked: false,
         });
-        state.ready.push_back(id);
+        state.admit(id);
         id
     }
 }
@@ -162,6 +214,23 @@ impl State {
         self.trace.add_actor(host.name.clone());
         self.hosts.push(host);
         index
+    }
+
+    /// The host of an object, with an empty storage of its own.
+    pub fn add_object(&mut self, name: &str, id: ObjectId, class: Rc<Class>) -> u16 {
+        let host = self.add_host(name, true);
+        let storage = ObjectStorage::new(StableHasher::of(name), class.alarms);
+        let (now, alarm) = (self.now, Alarm::default());
+        self.hosts[usize::from(host)].object = Some(ObjectHost {
+            id,
+            class,
+            instance: None,
+            storage,
+            gates: Vec::new(),
+            last_busy: now,
+            alarm,
+        });
+        host
     }
 
     pub fn host_named(&self, name: &str) -> Option<u16> {
@@ -201,7 +270,8 @@ impl State {
         if slot.alive && !slot.ready {
             slot.ready = true;
             slot.waits = Waits::Nothing;
-            self.ready.push_back(task);
+            slot.listens = false;
+            self.admit(task);
         }
     }
 
@@ -238,7 +308,10 @@ impl State {
 pub(crate) fn service(op: &Op) -> u16 {
     match op {
         Op::R2(_) => R2_ACTOR,
+        Op::Ai(_) => AI_ACTOR,
+        Op::Workflow(_) => WORKFLOWS_ACTOR,
+        Op::D1(_) => D1_ACTOR,
         Op::Queue(_) | Op::Notify { .. } => QUEUES_ACTOR,
-        Op::Fetch { .. } | Op::Deliver { .. } => CLOUD,
+        _ => CLOUD,
     }
 }

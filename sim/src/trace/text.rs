@@ -43,6 +43,12 @@ impl fmt::Display for What {
             What::Settle { call, queue, message, fate } => {
                 write!(f, "settle {queue} {} {fate}{}", message.short(), on(call))
             }
+            What::Rows { changes } => {
+                let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
+                write!(f, "rows   {}", shown.join("; "))
+            }
+            What::Abort { reason } => write!(f, "ABORT  {reason}"),
+            What::AlarmDropped => write!(f, "ALARM  dropped after its last retry"),
             What::Log { text } => write!(f, "log    {text}"),
             What::Panic { message } => write!(f, "PANIC  {message}"),
             What::Stuck { doing, waits } => write!(f, "STUCK  {doing}, waits for {waits}"),

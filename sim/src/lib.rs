@@ -32,6 +32,7 @@ mod tape;
 mod task;
 mod time;
 mod trace;
+pub mod workflow;
 mod world;
 
 pub use body::Body;

@@ -253,7 +253,10 @@ impl Instance {
     }
 
     fn begin(&mut self, life: u64, options: Options) -> Reply {
-        self.status = Status::Running;
+        // Asked twice, or by a new life: neither may undo a pause that is due.
+        if self.status == Status::Queued {
+            self.status = Status::Running;
+        }
         if self.begun != Some(life) {
             self.begun = Some(life);
             if options.miniflare_events_come_again {

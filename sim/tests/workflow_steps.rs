@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use thunderhead_sim::workflow::{
-    Abort, AttemptResult, Backoff, Error, Op, Options, Progress, Reply, Status, StepConfig,
-    StepError, StepKey, WorkflowConfig,
+    Abort, AttemptResult, Backoff, Error, Op, Options, Progress, Reply, RestartFrom, Status,
+    StepConfig, StepError, StepKey, WorkflowConfig,
 };
 use thunderhead_sim::{Body, Time};
 use workflow_driver::{Driver, Replay, Stop, caught, hold, line, slow};
@@ -386,6 +386,45 @@ fn a_wait_gives_up_after_a_day_and_for_good() {
     let expected =
         r#"complete ["WorkflowTimeoutError: Execution timed out after 86400000ms","late"]"#;
     assert_eq!(line(&driver.status("i")), expected);
+}
+
+fn wait(driver: &mut Driver, name: &str) -> String {
+    let (engine, step, event_type) = (driver.engine("i"), StepKey::new(name, 1), "go".into());
+    let timeout = Some(ms(100).into());
+    driver.apply(&Op::WaitForEvent { engine, step, event_type, timeout }).unwrap().to_string()
+}
+
+#[test]
+fn an_event_at_the_end_of_a_wait_is_kept_for_the_next() {
+    let mut driver = by_hand(WorkflowConfig::default());
+    assert_eq!(wait(&mut driver, "w"), "until 0.100s");
+    driver.now = Time::from_ms(100);
+    driver.send("i", "go", json!(1)).unwrap();
+    let thrown = "throws Error: WorkflowTimeoutError: Execution timed out after 100ms";
+    assert_eq!(wait(&mut driver, "w"), thrown);
+    assert_eq!(wait(&mut driver, "next"), "go 1");
+}
+
+#[test]
+fn a_restart_forgets_the_events_that_nobody_took() {
+    let mut driver = by_hand(WorkflowConfig::default());
+    driver.send("i", "go", json!(1)).unwrap();
+    driver.restart("i").unwrap();
+    driver.run_for(0);
+    assert_eq!(wait(&mut driver, "w"), "until 0.100s");
+}
+
+#[test]
+fn a_restart_from_a_step_forgets_the_timers_of_what_it_keeps() {
+    let mut driver = by_hand(WorkflowConfig::default());
+    begin(&mut driver, "s", retries(5)).unwrap();
+    finish(&mut driver, 1, AttemptResult::Err(StepError::error("no"))).unwrap();
+    begin(&mut driver, "later", retries(5)).unwrap();
+    let from = Some(RestartFrom { name: "later".into(), count: None, kind: None });
+    driver.apply(&Op::Restart { workflow: "wf".into(), id: "i".into(), from }).unwrap();
+    driver.run_for(0);
+    assert_eq!(shown(begin(&mut driver, "s", retries(5))), "run attempt 2", "at once");
+    assert_eq!(shown(begin(&mut driver, "later", retries(5))), "run attempt 1");
 }
 
 #[test]

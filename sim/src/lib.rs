@@ -6,6 +6,7 @@ mod bucket;
 mod call;
 mod choices;
 mod cloud;
+//D1
 mod doorway;
 mod enumerate;
 mod env;
@@ -26,6 +27,8 @@ mod scenario;
 mod shrink;
 mod sim;
 mod site;
+pub mod sqlite;
+//STORAGE
 mod storm;
 mod swarm;
 mod tape;

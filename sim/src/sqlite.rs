@@ -1,0 +1,46 @@
+//! Real SQLite under every durable object and D1 database.
+//!
+//! A [`Database`] is one logical database of one run. Opening one costs next to nothing: a
+//! connection is taken from a pool that survives runs, already has the schema which the application
+//! is about to create, and is rolled back when the run is over. None of this can be seen from SQL.
+//! Every changed row is captured, and nothing in it reads a clock or the operating system's
+//! randomness.
+
+mod authority;
+mod capture;
+mod change;
+mod connection;
+mod database;
+mod error;
+mod functions;
+pub mod limits;
+mod pool;
+mod script;
+mod shared;
+mod value;
+
+use std::sync::Arc;
+
+pub use change::{Row, RowChange};
+pub use database::Database;
+pub use error::{Error, ErrorKind, USE_TRANSACTION_API};
+pub use value::{Real, Value};
+
+/// What a statement answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultSet {
+    /// The names of the columns; none when the statement does not return rows.
+    pub columns: Vec<Arc<str>>,
+    /// The rows.
+    pub rows: Vec<Vec<Value>>,
+    /// An estimate of how many rows were looked at.
+    pub rows_read: u64,
+    /// Rows and entries of indexes that were written.
+    pub rows_written: u64,
+    /// Rows that were changed, by triggers and foreign keys too.
+    pub changes: u64,
+    /// `last_insert_rowid()` afterwards.
+    pub last_row_id: i64,
+    /// Whether a table, index, view or trigger came, went or changed.
+    pub schema_changed: bool,
+}

@@ -1,0 +1,182 @@
+//! Hears of every row that changes, without the application's help.
+//!
+//! SQLite's pre-update hook would be the obvious way, but its bindings can only be generated with
+//! a C compiler's library at build time. So every table gets three temporary triggers which hand
+//! the old and the new row to a function of ours. They are outside the application's schema, are
+//! rolled back with it, and also fire for what foreign keys cascade.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use rusqlite::functions::{Context, FunctionFlags};
+
+use super::shared::Shared;
+use super::{RowChange, Value};
+
+/// Names that begin so are the platform's own.
+pub(super) const RESERVED: &str = "_cf_";
+/// The names of our triggers begin so.
+pub(super) const TRIGGER: &str = "_cf_capture_";
+
+/// What the triggers have reported.
+#[derive(Default)]
+pub(super) struct Capture {
+    /// Tables as the triggers know them, by number. Numbers are not used twice on a connection, so
+    /// that a rolled-back trigger finds its table again.
+    pub shapes: Vec<Arc<Shape>>,
+    /// Changes since they were last taken.
+    pub changes: Vec<RowChange>,
+    /// Rows and entries of indexes written since the count was last taken.
+    pub written: u64,
+    old: Option<(Vec<Value>, Vec<(Arc<str>, Value)>)>,
+}
+
+/// A table as the triggers know it.
+pub(super) struct Shape {
+    table: Arc<str>,
+    columns: Vec<Arc<str>>,
+    /// Where the primary key is, in a table without rowid.
+    keys: Vec<usize>,
+    indexes: u64,
+}
+
+/// Registers the functions that the triggers call.
+pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
+    type Report = fn(&mut Capture, &Shape, Vec<Value>, Vec<(Arc<str>, Value)>);
+    let functions: [(&str, Report); 4] = [
+        ("_cf_insert", |capture, shape, key, row| capture.push(shape, key, None, Some(row))),
+        ("_cf_delete", |capture, shape, key, row| capture.push(shape, key, Some(row), None)),
+        ("_cf_old", |capture, _, key, row| capture.old = Some((key, row))),
+        ("_cf_new", |capture, shape, _, row| {
+            let (key, old) = capture.old.take().expect("the trigger reports the old row first");
+            capture.push(shape, key, Some(old), Some(row));
+        }),
+    ];
+    for (name, report) in functions {
+        let shared = Arc::clone(shared);
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
+        connection.create_scalar_function(name, -1, flags, move |context| {
+            let mut capture = shared.capture();
+            let number: u32 = context.get(0)?;
+            let shape = Arc::clone(&capture.shapes[number as usize]);
+            let (key, row) = shape.row(context);
+            report(&mut capture, &shape, key, row);
+            Ok(rusqlite::types::Null)
+        })?;
+    }
+    Ok(())
+}
+
+impl Capture {
+    fn push(
+        &mut self,
+        shape: &Shape,
+        key: Vec<Value>,
+        before: Option<Vec<(Arc<str>, Value)>>,
+        after: Option<Vec<(Arc<str>, Value)>>,
+    ) {
+        let moved = before.is_some() && after.is_some();
+        self.written += 1 + if moved { 0 } else { shape.indexes };
+        self.changes.push(RowChange { table: Arc::clone(&shape.table), key, before, after });
+    }
+}
+
+impl Shape {
+    /// The arguments of a trigger's call: the number of the shape, the rowid, the columns.
+    fn row(&self, context: &Context<'_>) -> (Vec<Value>, Vec<(Arc<str>, Value)>) {
+        let value = |i: usize| Value::from(context.get_raw(i));
+        let columns = self.columns.iter().enumerate();
+        let row: Vec<_> = columns.map(|(i, name)| (Arc::clone(name), value(i + 2))).collect();
+        let key = match self.keys.is_empty() {
+            true => vec![value(1)],
+            false => self.keys.iter().map(|&i| row[i].1.clone()).collect(),
+        };
+        (key, row)
+    }
+}
+
+/// Gives every table its triggers, in place of those that are there.
+pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
+    remove(connection)?;
+    let sql = "select name, wr from pragma_table_list where schema = 'main' and type = 'table' \
+               and name not like 'sqlite\\_%' escape '\\' order by name";
+    let mut tables = connection.prepare_cached(sql)?;
+    let tables: Vec<(String, bool)> =
+        tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    for (table, without_rowid) in tables {
+        let shape = shape(connection, &table, without_rowid)?;
+        let number = shared.capture().shapes.len();
+        connection.execute_batch(&triggers(&shape, number, without_rowid))?;
+        shared.capture().shapes.push(Arc::new(shape));
+    }
+    recurse(connection)
+}
+
+/// Removes the triggers, which would be in the way of `ALTER TABLE`.
+pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
+    let mut names = connection.prepare_cached("select name from sqlite_temp_master")?;
+    let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for name in names.iter().filter(|name| name.starts_with(TRIGGER)) {
+        connection.execute_batch(&format!("drop trigger temp.{}", quoted(name)))?;
+    }
+    Ok(())
+}
+
+/// Lets the triggers see the rows that `REPLACE` removes, which SQLite reports to triggers only
+/// when they may recurse. That would be felt by triggers of the application, so with any of those
+/// the setting stays as it is by default.
+pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<()> {
+    let sql = "select not exists(select 1 from sqlite_master where type = 'trigger')";
+    let alone: bool = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    let now: bool = connection
+        .prepare_cached("pragma recursive_triggers")?
+        .query_row([], |row| row.get(0))?;
+    match (alone, now) {
+        (true, false) => connection.execute_batch("pragma recursive_triggers = on"),
+        (false, true) => connection.execute_batch("pragma recursive_triggers = off"),
+        _ => Ok(()),
+    }
+}
+
+fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite::Result<Shape> {
+    let sql = "select name, pk from pragma_table_xinfo(?) where hidden <> 1 order by cid";
+    let mut columns = connection.prepare_cached(sql)?;
+    let columns: Vec<(String, u32)> = columns
+        .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    let mut keys: Vec<(u32, usize)> =
+        columns.iter().enumerate().filter(|(_, (_, pk))| *pk > 0).map(|(i, c)| (c.1, i)).collect();
+    keys.sort_unstable();
+    let sql = "select count(*) from pragma_index_list(?)";
+    let indexes: u32 = connection.prepare_cached(sql)?.query_row([table], |row| row.get(0))?;
+    Ok(Shape {
+        table: table.into(),
+        columns: columns.into_iter().map(|(name, _)| name.into()).collect(),
+        keys: if without_rowid { keys.into_iter().map(|(_, i)| i).collect() } else { Vec::new() },
+        // The primary key of a table without rowid is listed, but it is the table.
+        indexes: u64::from(indexes) - u64::from(without_rowid),
+    })
+}
+
+fn triggers(shape: &Shape, number: usize, without_rowid: bool) -> String {
+    let call = |function: &str, row: &str| {
+        let rowid = if without_rowid { "null".into() } else { format!("{row}.rowid") };
+        let columns = shape.columns.iter().map(|name| format!(",{row}.{}", quoted(name)));
+        format!("select _cf_{function}({number},{rowid}{});", columns.collect::<String>())
+    };
+    let trigger = |verb: &str, body: String| {
+        let table = quoted(&shape.table);
+        let name = quoted(&format!("{TRIGGER}{verb}_{number}"));
+        format!("create temp trigger {name} after {verb} on main.{table} begin {body} end;")
+    };
+    [
+        trigger("insert", call("insert", "new")),
+        trigger("update", call("old", "old") + &call("new", "new")),
+        trigger("delete", call("delete", "old")),
+    ]
+    .concat()
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

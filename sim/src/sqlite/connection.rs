@@ -1,0 +1,257 @@
+//! One connection to real SQLite, set up as the platform sets it up, used by one run after another.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rusqlite::StatementStatus;
+
+use super::script::{Kind, Statement, words};
+use super::shared::Shared;
+use super::{Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, limits};
+
+/// Enough for every statement of an application, so that none is prepared twice.
+const CACHED_STATEMENTS: usize = 512;
+
+pub(super) struct Connection {
+    raw: rusqlite::Connection,
+    pub shared: Arc<Shared>,
+    /// `total_changes()` of the connection when the present run began.
+    changes_before: u64,
+    schema_version: i64,
+    /// Whether some foreign key of the schema may be deferred.
+    pub deferrable: bool,
+    /// Whether the schema changed since the present run began.
+    changed_schema: bool,
+}
+
+impl Connection {
+    /// A new in-memory database without tables.
+    pub fn open() -> Connection {
+        let setup = || -> rusqlite::Result<Connection> {
+            let mut raw = rusqlite::Connection::open_in_memory()?;
+            raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            raw.execute_batch(
+                "pragma foreign_keys = on; pragma temp_store = memory; \
+                 create temp table _cf_counters(x);",
+            )?;
+            for (limit, value) in limits::CONNECTION {
+                raw.set_limit(limit, value)?;
+            }
+            let shared = Arc::new(Shared::default());
+            functions::install(&raw, &shared)?;
+            capture::install(&raw, &shared)?;
+            capture::recurse(&raw)?;
+            authority::install(&mut raw, &shared)?;
+            Ok(Connection {
+                raw,
+                shared,
+                changes_before: 0,
+                schema_version: 0,
+                deferrable: false,
+                changed_schema: false,
+            })
+        };
+        setup().expect("an in-memory database opens")
+    }
+
+    /// Runs a statement of ours.
+    fn internal(&self, sql: &str) {
+        let done = self.shared.as_internal(|| self.raw.prepare_cached(sql)?.raw_execute());
+        done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    /// Begins a run, to be undone by [`Connection::end_run`].
+    pub fn begin_run(&mut self) {
+        self.internal("savepoint s");
+        self.changed_schema = false;
+        self.reset_counters();
+    }
+
+    /// Makes `changes()`, `last_insert_rowid()` and `total_changes()` those of a new connection.
+    pub fn reset_counters(&mut self) {
+        self.internal("insert into temp._cf_counters(rowid) values(0)");
+        self.internal("delete from temp._cf_counters where rowid = 0");
+        self.internal("delete from temp._cf_counters where rowid = 0");
+        self.changes_before = self.raw.total_changes();
+    }
+
+    /// Forgets everything since [`Connection::begin_run`]; false when that cannot be done.
+    pub fn end_run(&mut self) -> bool {
+        if self.shared.tainted.load(Relaxed) || self.raw.is_autocommit() {
+            return false;
+        }
+        while !self.raw.is_autocommit() {
+            // Savepoints share one name, so each round ends the innermost.
+            self.rollback_to();
+            self.release();
+        }
+        self.shared.capture().changes.clear();
+        true
+    }
+
+    pub fn savepoint(&self) {
+        self.internal("savepoint s");
+    }
+
+    pub fn release(&self) {
+        self.internal("release s");
+    }
+
+    pub fn rollback_to(&mut self) {
+        self.internal("rollback to s");
+        if self.changed_schema {
+            self.note_schema();
+            let recursed = self.shared.as_internal(|| capture::recurse(&self.raw));
+            recursed.expect("the triggers of the schema can be listed");
+        }
+    }
+
+    /// The first foreign key without its parent, as an error.
+    pub fn check_foreign_keys(&self) -> Result<(), Error> {
+        let sql = "select 1 from pragma_foreign_key_check limit 1";
+        let broken =
+            self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
+        match broken.expect("foreign keys can be checked") {
+            true => Err(Error::new(ErrorKind::Deferred, "internal error")),
+            false => Ok(()),
+        }
+    }
+
+    /// Ends `PRAGMA defer_foreign_keys`, as a commit does.
+    pub fn stop_deferring(&self) {
+        if self.shared.deferring.swap(false, Relaxed) {
+            self.internal("pragma defer_foreign_keys = off");
+        }
+    }
+
+    pub fn total_changes(&self) -> u64 {
+        self.raw.total_changes() - self.changes_before
+    }
+
+    pub fn last_insert_rowid(&self) -> i64 {
+        self.raw.last_insert_rowid()
+    }
+
+    /// Rows that changed since this was last asked.
+    pub fn take_changes(&self) -> Vec<RowChange> {
+        std::mem::take(&mut self.shared.capture().changes)
+    }
+
+    /// Runs one statement to its end. When it fails it has changed nothing, except under `OR FAIL`.
+    pub fn run(&mut self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
+        if statement.has(words::ROLLBACK) && statement.kind != Kind::Other {
+            let text = "ROLLBACK inside a statement is not supported by the simulation: it would \
+                        end a transaction that the platform has opened";
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        let alters = statement.kind == Kind::Schema;
+        if alters {
+            let removed = self.shared.as_internal(|| capture::remove(&self.raw));
+            removed.expect("our own triggers can be dropped");
+        }
+        let result = self.execute(statement, bindings);
+        let changed = statement.changes_schema() && (self.note_schema() || alters);
+        if changed {
+            self.changed_schema = true;
+            self.deferrable |= statement.has(words::DEFERRED);
+            let refreshed = self.shared.as_internal(|| capture::refresh(&self.raw, &self.shared));
+            refreshed.expect("every table takes our triggers");
+        }
+        let mut capture = self.shared.capture();
+        let written = std::mem::take(&mut capture.written);
+        match result {
+            Ok(mut set) => {
+                set.rows_written = written + if set.schema_changed { 2 } else { 0 };
+                set.rows_read = rows_read(statement, &set, &capture.changes);
+                Ok(set)
+            }
+            Err(error) => {
+                let kept = statement.has(words::FAIL) && error.kind != ErrorKind::ForeignKey;
+                if !kept {
+                    capture.changes.clear();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn execute(&self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
+        self.shared.transaction_refused.store(false, Relaxed);
+        let total = self.total_changes();
+        self.shared.total_changes.store(total.cast_signed(), Relaxed);
+        let refused = |error| match self.shared.transaction_refused.load(Relaxed) {
+            true => Error::transaction(),
+            false => Error::from_sqlite(error),
+        };
+        let mut prepared = self.raw.prepare_cached(statement.sql).map_err(refused)?;
+        if prepared.parameter_count() != bindings.len() {
+            return Err(Error::bindings());
+        }
+        if statement.kind == Kind::Pragma && statement.sql.contains("defer_foreign_keys") {
+            self.shared.deferring.store(true, Relaxed);
+        }
+        for (i, value) in bindings.iter().enumerate() {
+            prepared.raw_bind_parameter(i + 1, value).map_err(Error::from_sqlite)?;
+        }
+        prepared.reset_status(StatementStatus::FullscanStep);
+        let width = prepared.column_count();
+        let columns = prepared.column_names().into_iter().map(Arc::from).collect();
+        let mut rows = Vec::new();
+        {
+            let mut cursor = prepared.raw_query();
+            while let Some(row) = cursor.next().map_err(Error::from_sqlite)? {
+                let value = |i| row.get_ref(i).map(Value::from).map_err(Error::from_sqlite);
+                rows.push((0..width).map(value).collect::<Result<_, _>>()?);
+            }
+        }
+        let scanned = prepared.get_status(StatementStatus::FullscanStep);
+        Ok(ResultSet {
+            columns,
+            rows,
+            rows_read: u64::try_from(scanned).unwrap_or(0),
+            rows_written: 0,
+            changes: self.total_changes() - total,
+            last_row_id: self.last_insert_rowid(),
+            schema_changed: self.schema_version != self.read_schema_version(statement),
+        })
+    }
+
+    fn read_schema_version(&self, statement: &Statement<'_>) -> i64 {
+        if !statement.changes_schema() {
+            return self.schema_version;
+        }
+        let read = |row: &rusqlite::Row<'_>| row.get(0);
+        let version = self.shared.as_internal(|| {
+            self.raw.prepare_cached("pragma schema_version")?.query_row([], read)
+        });
+        version.expect("a database has a schema version")
+    }
+
+    /// Looks whether the schema is another than before.
+    fn note_schema(&mut self) -> bool {
+        let any = Statement { sql: "", kind: Kind::Schema, words: 0 };
+        let version = self.read_schema_version(&any);
+        std::mem::replace(&mut self.schema_version, version) != version
+    }
+}
+
+/// How many rows a statement has looked at: an estimate, since SQLite does not say. It has to go
+/// with the few figures that were observed.
+fn rows_read(statement: &Statement<'_>, set: &ResultSet, changes: &[RowChange]) -> u64 {
+    let scanned = match set.rows_read {
+        0 => 0,
+        steps => steps + 1,
+    };
+    let (returned, changed) = (set.rows.len() as u64, changes.len() as u64);
+    match statement.kind {
+        Kind::Create | Kind::Schema => u64::from(set.schema_changed),
+        Kind::Select if !statement.has(words::FROM) => 0,
+        Kind::Delete if !statement.has(words::WHERE) => 0,
+        Kind::Update | Kind::Delete => scanned.max(changed).max(1),
+        Kind::Insert => {
+            let met = changes.iter().filter(|change| change.before.is_some()).count() as u64;
+            met.max(returned).max(u64::from(changed == 0))
+        }
+        _ => scanned.max(returned),
+    }
+}

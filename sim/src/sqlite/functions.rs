@@ -1,0 +1,116 @@
+//! SQL functions that would read the clock or the operating system's randomness, made to repeat.
+//!
+//! `random()` and `randomblob()` are a hash of the database's seed and of how many draws came
+//! before. Date functions take `'now'` for the time the caller has set, and `'localtime'` for UTC,
+//! the platform's time zone. `total_changes()` counts from the opening of the database, not of the
+//! pooled connection under it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rusqlite::Connection;
+use rusqlite::functions::{Context, FunctionFlags};
+
+use super::Value;
+use super::shared::Shared;
+
+const DATE_FUNCTIONS: [&str; 7] =
+    ["date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"];
+const CURRENT: [(&str, &str); 3] =
+    [("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")];
+
+/// As long as SQLite's own longest blob would be refused anyway.
+const MAX_RANDOM_BYTES: i64 = super::limits::MAX_VALUE_BYTES as i64;
+
+thread_local! {
+    /// Evaluates SQLite's own date functions, since those of the connection are replaced. It holds
+    /// no table and no state of any run.
+    static CALENDAR: Connection =
+        Connection::open_in_memory().expect("an in-memory database opens");
+}
+
+pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
+    let volatile = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
+    // Constant within one statement, as SQLite's own are, and usable in an index.
+    let stable = volatile | FunctionFlags::SQLITE_DETERMINISTIC;
+
+    let state = Arc::clone(shared);
+    connection.create_scalar_function("random", 0, volatile, move |_| {
+        Ok(state.draw().cast_signed())
+    })?;
+    let state = Arc::clone(shared);
+    connection.create_scalar_function("randomblob", 1, volatile, move |context| {
+        let length = length(context)?;
+        let words = std::iter::repeat_with(|| state.draw().to_le_bytes());
+        Ok(words.take(length.div_ceil(8)).flatten().take(length).collect::<Vec<u8>>())
+    })?;
+    let state = Arc::clone(shared);
+    connection.create_scalar_function("total_changes", 0, volatile, move |_| {
+        Ok(state.total_changes.load(Relaxed))
+    })?;
+    for name in DATE_FUNCTIONS {
+        let state = Arc::clone(shared);
+        connection.create_scalar_function(name, -1, stable, move |context| {
+            let arguments = (0..context.len()).map(|i| Value::from(context.get_raw(i)));
+            calendar(name, &state.now().iso(), arguments.collect())
+        })?;
+    }
+    for (name, function) in CURRENT {
+        let state = Arc::clone(shared);
+        connection.create_scalar_function(name, 0, stable, move |_| {
+            calendar(function, &state.now().iso(), Vec::new())
+        })?;
+    }
+    Ok(())
+}
+
+/// How many bytes are asked for; SQLite gives one where less makes no sense.
+fn length(context: &Context<'_>) -> rusqlite::Result<usize> {
+    let asked = match Value::from(context.get_raw(0)) {
+        Value::Integer(number) => number,
+        Value::Real(number) => number.get() as i64,
+        Value::Text(text) => text.trim().parse().unwrap_or(1),
+        _ => 1,
+    };
+    if asked > MAX_RANDOM_BYTES {
+        let text = Some("string or blob too big".to_owned());
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_TOOBIG);
+        return Err(rusqlite::Error::SqliteFailure(code, text));
+    }
+    Ok(usize::try_from(asked.max(1)).unwrap_or(1))
+}
+
+/// Calls a date function of SQLite, after replacing whatever means the present.
+fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
+    let is = |value: &Value, word: &str| {
+        matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word))
+    };
+    let moments = match function {
+        "strftime" => 1..2,
+        "timediff" => 0..2,
+        _ => 0..1,
+    };
+    if function != "timediff" && arguments.len() == moments.start {
+        arguments.push(Value::Text("now".into()));
+    }
+    for at in moments.clone() {
+        let Some(argument) = arguments.get_mut(at) else { continue };
+        if is(argument, "now") {
+            *argument = Value::Text(now.into());
+        } else if is(argument, "subsec") || is(argument, "subsecond") {
+            arguments.insert(at, Value::Text(now.into()));
+        }
+    }
+    let mut place = 0;
+    arguments.retain(|argument| {
+        place += 1;
+        place <= moments.end || !(is(argument, "localtime") || is(argument, "utc"))
+    });
+    let marks = vec!["?"; arguments.len()].join(",");
+    CALENDAR.with(|calendar| {
+        let mut statement = calendar.prepare_cached(&format!("select {function}({marks})"))?;
+        statement.query_row(rusqlite::params_from_iter(arguments), |row| {
+            Ok(Value::from(row.get_ref(0)?))
+        })
+    })
+}

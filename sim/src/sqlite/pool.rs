@@ -1,0 +1,108 @@
+//! Connections that outlive a run, so that the next one finds schema and statements prepared.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::script::{Kind, Statement};
+use super::{Error, ResultSet};
+
+/// More different schemas than any search has; beyond it the pool begins anew.
+const MAX_SCHEMAS: usize = 1_024;
+/// More connections of one schema than one run has objects of a class.
+const MAX_IDLE: usize = 64;
+
+thread_local! {
+    /// The empty schema, from which all others grow. Connections in here hold no state of a run:
+    /// each was rolled back to its schema with empty tables, so whether one was used before cannot
+    /// be told. Keeping them is what makes opening a database cheap.
+    static EMPTY: RefCell<Rc<Schema>> = RefCell::new(Rc::default());
+    static SCHEMAS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// What a database is after a sequence of `CREATE` statements and nothing else.
+#[derive(Default)]
+pub(super) struct Schema {
+    statements: Vec<Arc<str>>,
+    /// What the last of them was answered.
+    answer: ResultSet,
+    next: RefCell<BTreeMap<Arc<str>, Rc<Schema>>>,
+    idle: RefCell<Vec<Connection>>,
+}
+
+impl Schema {
+    /// No tables.
+    pub fn empty() -> Rc<Schema> {
+        EMPTY.with(|empty| {
+            if SCHEMAS.get() > MAX_SCHEMAS {
+                SCHEMAS.set(0);
+                empty.replace(Rc::default());
+            }
+            Rc::clone(&empty.borrow())
+        })
+    }
+
+    /// The schema after one more statement, and its answer; `None` when the statement does
+    /// something that a pooled schema cannot hold.
+    pub fn after(
+        self: &Rc<Schema>,
+        statement: &Statement<'_>,
+    ) -> Result<Option<(Rc<Schema>, ResultSet)>, Error> {
+        if statement.kind != Kind::Create {
+            return Ok(None);
+        }
+        if let Some(next) = self.next.borrow().get(statement.sql) {
+            return Ok(Some((Rc::clone(next), next.answer.clone())));
+        }
+        let mut connection = self.idle_or_new();
+        let answer = match connection.run(statement, &[]) {
+            Ok(answer) => answer,
+            Err(error) => {
+                // A refused statement has changed nothing.
+                self.give_back(connection);
+                return Err(error);
+            }
+        };
+        // `CREATE TABLE … AS SELECT` has written rows, which no one has heard of.
+        if connection.total_changes() > 0 {
+            return Ok(None);
+        }
+        let sql: Arc<str> = statement.sql.into();
+        let mut statements = self.statements.clone();
+        statements.push(Arc::clone(&sql));
+        let next = Rc::new(Schema { statements, answer: answer.clone(), ..Schema::default() });
+        next.give_back(connection);
+        SCHEMAS.set(SCHEMAS.get() + 1);
+        self.next.borrow_mut().insert(sql, Rc::clone(&next));
+        Ok(Some((next, answer)))
+    }
+
+    /// A connection with this schema, empty tables, and nobody else using it.
+    pub fn connection(self: &Rc<Schema>) -> Connection {
+        let mut connection = self.idle_or_new();
+        connection.begin_run();
+        connection
+    }
+
+    fn idle_or_new(&self) -> Connection {
+        let idle = self.idle.borrow_mut().pop();
+        idle.unwrap_or_else(|| {
+            let mut connection = Connection::open();
+            for sql in &self.statements {
+                let statement = super::script::split(sql)[0];
+                connection.run(&statement, &[]).expect("the statement succeeded before");
+            }
+            connection
+        })
+    }
+
+    /// Takes a connection back that is as [`Schema::connection`] gave it.
+    pub fn give_back(&self, connection: Connection) {
+        let mut idle = self.idle.borrow_mut();
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+}

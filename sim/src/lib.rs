@@ -6,7 +6,7 @@ mod bucket;
 mod call;
 mod choices;
 mod cloud;
-//D1
+pub mod d1;
 mod doorway;
 mod enumerate;
 mod env;
@@ -28,7 +28,7 @@ mod shrink;
 mod sim;
 mod site;
 pub mod sqlite;
-//STORAGE
+pub mod storage;
 mod storm;
 mod swarm;
 mod tape;

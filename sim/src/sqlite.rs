@@ -24,6 +24,7 @@ use std::sync::Arc;
 pub use change::{Row, RowChange};
 pub use database::Database;
 pub use error::{Error, ErrorKind, USE_TRANSACTION_API};
+pub(crate) use script::{is_one_statement, is_pragma, only_reads};
 pub use value::{Real, Value};
 
 /// What a statement answered.

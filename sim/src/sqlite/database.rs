@@ -80,7 +80,7 @@ impl Database {
     pub fn exec(&mut self, sql: &str, bindings: &[Value]) -> Result<ResultSet, Error> {
         let statements = script::split(sql);
         let Some((last, before)) = statements.split_last() else {
-            return Err(Error::new(ErrorKind::Sql, "SQL code did not contain a statement."));
+            return Err(Error::new(ErrorKind::NoStatement, "SQL code did not contain a statement."));
         };
         let (mut read, mut written, mut changes, mut schema_changed) = (0, 0, 0, false);
         for statement in before {
@@ -255,19 +255,58 @@ impl Database {
         }
     }
 
-    /// Removes every table and row. Rows are not reported one by one.
+    /// Adds a change that did not come from SQL, to be kept or lost with those that did.
+    pub(crate) fn note(&mut self, change: RowChange) {
+        match self.marks.is_empty() {
+            true => self.committed.push(change),
+            false => self.pending.push(change),
+        }
+    }
+
+    /// How many random words the database has drawn.
+    pub(crate) fn draws(&self) -> u64 {
+        match &self.state {
+            State::Schema(_) => self.draws,
+            State::Open { connection, .. } => connection.shared.draws(),
+        }
+    }
+
+    /// Continues the random words of another database of the same seed.
+    pub(crate) fn set_draws(&mut self, draws: u64) {
+        self.draws = draws;
+        if let State::Open { connection, .. } = &self.state {
+            connection.shared.set_random(self.seed, draws);
+        }
+    }
+
+    /// Removes every table and row.
     pub fn clear(&mut self) {
         self.savepoint();
-        let sql = "select name, type from sqlite_master where name not like 'sqlite\\_%' \
-                   escape '\\' and type in ('table', 'view') order by type desc";
-        let set = self.exec(sql, &[]).expect("the schema can be listed");
         self.exec("pragma defer_foreign_keys = on", &[]).expect("foreign keys can be deferred");
-        for row in set.rows {
-            let (name, kind) = (row[0].as_str().unwrap_or(""), row[1].as_str().unwrap_or(""));
-            let name = name.replace('"', "\"\"");
-            // A shadow table goes with its virtual table, hence the condition.
-            let sql = format!("drop {kind} if exists \"{name}\"");
-            self.exec(&sql, &[]).expect("what the schema lists can be dropped");
+        // Triggers go first, for they do not hear of it. Which tables refer to which is not known,
+        // so those that cannot go yet are tried again.
+        let sql = "select type, name from sqlite_master where type <> 'index' and name not like \
+                   'sqlite\\_%' escape '\\' order by type desc, name";
+        let mut left = usize::MAX;
+        loop {
+            let rows = self.exec(sql, &[]).expect("the schema can be listed").rows;
+            assert!(rows.len() < left, "tables refer to each other and cannot be removed");
+            left = rows.len();
+            if left == 0 {
+                break;
+            }
+            for row in &rows {
+                let (kind, name) = (row[0].as_str().unwrap_or(""), row[1].as_str().unwrap_or(""));
+                let name = name.replace('"', "\"\"");
+                let emptied = match kind {
+                    "table" => self.exec(&format!("delete from \"{name}\""), &[]).is_ok(),
+                    _ => true,
+                };
+                if emptied {
+                    // A failure shows in the next listing.
+                    let _ = self.exec(&format!("drop {kind} if exists \"{name}\""), &[]);
+                }
+            }
         }
         self.release().expect("no rows, no broken foreign keys");
     }

@@ -42,7 +42,9 @@ pub enum ErrorKind {
     Transaction,
     /// Not as many values as the statement has parameters.
     Bindings,
-    /// No statement, or a broken one, or one that names what is not there.
+    /// No statement at all.
+    NoStatement,
+    /// A broken statement, or one that names what is not there.
     Sql,
     /// A foreign key was still broken when the writes were to be committed.
     Deferred,

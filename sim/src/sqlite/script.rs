@@ -37,6 +37,7 @@ pub(super) mod words {
     pub const FAIL: u16 = 8;
     pub const REPLACE: u16 = 16;
     pub const DEFERRED: u16 = 32;
+    pub const WRITE: u16 = 64;
 }
 
 impl Statement<'_> {
@@ -59,6 +60,25 @@ pub(super) fn split(sql: &str) -> Vec<Statement<'_>> {
         rest = &rest[length..];
     }
     statements
+}
+
+/// Whether a text only reads, which lets a replica answer it.
+pub(crate) fn only_reads(sql: &str) -> bool {
+    split(sql).iter().all(|statement| match statement.kind {
+        Kind::Select => true,
+        Kind::Other => !statement.has(words::WRITE),
+        _ => false,
+    })
+}
+
+/// Whether a text is exactly one statement.
+pub(crate) fn is_one_statement(sql: &str) -> bool {
+    split(sql).len() == 1
+}
+
+/// Whether a text begins with a pragma.
+pub(crate) fn is_pragma(sql: &str) -> bool {
+    split(sql).first().is_some_and(|statement| statement.kind == Kind::Pragma)
 }
 
 /// The first statement and how many bytes it takes, semicolon included.
@@ -127,18 +147,21 @@ fn ends_trigger(last: [&str; 2]) -> bool {
 }
 
 fn word(token: &str) -> u16 {
-    let table: [(&str, u16); 6] = [
+    let table: [(&str, u16); 9] = [
         ("from", words::FROM),
         ("where", words::WHERE),
         ("rollback", words::ROLLBACK),
         ("fail", words::FAIL),
-        ("replace", words::REPLACE),
+        ("replace", words::REPLACE | words::WRITE),
+        ("insert", words::WRITE),
+        ("update", words::WRITE),
+        ("delete", words::WRITE),
         ("deferred", words::DEFERRED),
     ];
     let hit = |(word, _): &&(&str, u16)| token.eq_ignore_ascii_case(word);
     // Most tokens have another length or first letter, which is cheaper to see.
     match token.as_bytes()[0] | 0x20 {
-        b'f' | b'w' | b'r' | b'd' => table.iter().find(hit).map_or(0, |(_, bit)| *bit),
+        b'f' | b'w' | b'r' | b'd' | b'i' | b'u' => table.iter().find(hit).map_or(0, |(_, bit)| *bit),
         _ => 0,
     }
 }

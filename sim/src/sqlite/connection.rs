@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rusqlite::StatementStatus;
+use rusqlite::{StatementStatus, ffi};
 
 use super::script::{Kind, Statement, words};
 use super::shared::Shared;
@@ -177,13 +177,21 @@ impl Connection {
 
     fn execute(&self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
         self.shared.transaction_refused.store(false, Relaxed);
+        self.shared.changing_schema.store(statement.changes_schema(), Relaxed);
         let total = self.total_changes();
         self.shared.total_changes.store(total.cast_signed(), Relaxed);
         let refused = |error| match self.shared.transaction_refused.load(Relaxed) {
             true => Error::transaction(),
             false => Error::from_sqlite(error),
         };
-        let mut prepared = self.raw.prepare_cached(statement.sql).map_err(refused)?;
+        let (mut cached, mut fresh);
+        let prepared: &mut rusqlite::Statement<'_> = if statement.changes_schema() {
+            fresh = self.raw.prepare(statement.sql).map_err(refused)?;
+            &mut fresh
+        } else {
+            cached = self.raw.prepare_cached(statement.sql).map_err(refused)?;
+            &mut cached
+        };
         if prepared.parameter_count() != bindings.len() {
             return Err(Error::bindings());
         }
@@ -194,16 +202,16 @@ impl Connection {
             prepared.raw_bind_parameter(i + 1, value).map_err(Error::from_sqlite)?;
         }
         prepared.reset_status(StatementStatus::FullscanStep);
-        let width = prepared.column_count();
-        let columns = prepared.column_names().into_iter().map(Arc::from).collect();
         let mut rows = Vec::new();
         {
             let mut cursor = prepared.raw_query();
-            while let Some(row) = cursor.next().map_err(Error::from_sqlite)? {
+            while let Some(row) = cursor.next().map_err(|error| self.step_error(statement, error))? {
                 let value = |i| row.get_ref(i).map(Value::from).map_err(Error::from_sqlite);
-                rows.push((0..width).map(value).collect::<Result<_, _>>()?);
+                rows.push((0..row.as_ref().column_count()).map(value).collect::<Result<_, _>>()?);
             }
         }
+        // Not earlier: the first step prepares a statement again whose tables have changed.
+        let columns = prepared.column_names().map(Arc::from).collect();
         let scanned = prepared.get_status(StatementStatus::FullscanStep);
         Ok(ResultSet {
             columns,
@@ -214,6 +222,18 @@ impl Connection {
             last_row_id: self.last_insert_rowid(),
             schema_changed: self.schema_version != self.read_schema_version(statement),
         })
+    }
+
+    /// The error of a statement that failed while it ran.
+    ///
+    /// A statement from the cache finds only then that the schema has changed under it. Preparing
+    /// it again gives the error that a new connection would give, with its offset.
+    fn step_error(&self, statement: &Statement<'_>, error: rusqlite::Error) -> Error {
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        if statement.changes_schema() || code != Some(ffi::SQLITE_ERROR) {
+            return Error::from_sqlite(error);
+        }
+        Error::from_sqlite(self.raw.prepare(statement.sql).err().unwrap_or(error))
     }
 
     fn read_schema_version(&self, statement: &Statement<'_>) -> i64 {

@@ -81,9 +81,9 @@ fn allowed(shared: &Shared, context: &AuthContext<'_>) -> bool {
         | AuthAction::DropTempView { .. }
         | AuthAction::Attach { .. }
         | AuthAction::Detach { .. } => false,
-        // Our triggers are listed there. Dropping a table clears them from it.
+        // Our triggers are listed there, and SQLite itself looks when the schema changes.
         AuthAction::Read { table_name: "sqlite_temp_master", .. } => {
-            context.accessor.is_some() || context.database_name != Some("temp")
+            shared.changing_schema.load(Relaxed)
         }
         AuthAction::CreateVtable { module_name, .. }
         | AuthAction::DropVtable { module_name, .. } => {

@@ -128,8 +128,9 @@ pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
 pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<()> {
     let sql = "select not exists(select 1 from sqlite_master where type = 'trigger')";
     let alone: bool = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    let now: bool =
-        connection.prepare_cached("pragma recursive_triggers")?.query_row([], |row| row.get(0))?;
+    let now: bool = connection
+        .prepare_cached("pragma recursive_triggers")?
+        .query_row([], |row| row.get(0))?;
     match (alone, now) {
         (true, false) => connection.execute_batch("pragma recursive_triggers = on"),
         (false, true) => connection.execute_batch("pragma recursive_triggers = off"),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use rusqlite::StatementStatus;
+use rusqlite::{StatementStatus, ffi};
 
 use super::script::{Kind, Statement, words};
 use super::shared::Shared;
@@ -109,7 +109,8 @@ impl Connection {
     /// The first foreign key without its parent, as an error.
     pub fn check_foreign_keys(&self) -> Result<(), Error> {
         let sql = "select 1 from pragma_foreign_key_check limit 1";
-        let broken = self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
+        let broken =
+            self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
         match broken.expect("foreign keys can be checked") {
             true => Err(Error::new(ErrorKind::Deferred, "internal error")),
             false => Ok(()),
@@ -137,11 +138,7 @@ impl Connection {
     }
 
     /// Runs one statement to its end. When it fails it has changed nothing, except under `OR FAIL`.
-    pub fn run(
-        &mut self,
-        statement: &Statement<'_>,
-        bindings: &[Value],
-    ) -> Result<ResultSet, Error> {
+    pub fn run(&mut self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
         if statement.has(words::ROLLBACK) && statement.kind != Kind::Other {
             let text = "ROLLBACK inside a statement is not supported by the simulation: it would \
                         end a transaction that the platform has opened";
@@ -180,13 +177,21 @@ impl Connection {
 
     fn execute(&self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
         self.shared.transaction_refused.store(false, Relaxed);
+        self.shared.changing_schema.store(statement.changes_schema(), Relaxed);
         let total = self.total_changes();
         self.shared.total_changes.store(total.cast_signed(), Relaxed);
         let refused = |error| match self.shared.transaction_refused.load(Relaxed) {
             true => Error::transaction(),
             false => Error::from_sqlite(error),
         };
-        let mut prepared = self.raw.prepare_cached(statement.sql).map_err(refused)?;
+        let (mut cached, mut fresh);
+        let prepared: &mut rusqlite::Statement<'_> = if statement.changes_schema() {
+            fresh = self.raw.prepare(statement.sql).map_err(refused)?;
+            &mut fresh
+        } else {
+            cached = self.raw.prepare_cached(statement.sql).map_err(refused)?;
+            &mut cached
+        };
         if prepared.parameter_count() != bindings.len() {
             return Err(Error::bindings());
         }
@@ -197,16 +202,16 @@ impl Connection {
             prepared.raw_bind_parameter(i + 1, value).map_err(Error::from_sqlite)?;
         }
         prepared.reset_status(StatementStatus::FullscanStep);
-        let width = prepared.column_count();
-        let columns = prepared.column_names().into_iter().map(Arc::from).collect();
         let mut rows = Vec::new();
         {
             let mut cursor = prepared.raw_query();
-            while let Some(row) = cursor.next().map_err(Error::from_sqlite)? {
+            while let Some(row) = cursor.next().map_err(|error| self.step_error(statement, error))? {
                 let value = |i| row.get_ref(i).map(Value::from).map_err(Error::from_sqlite);
-                rows.push((0..width).map(value).collect::<Result<_, _>>()?);
+                rows.push((0..row.as_ref().column_count()).map(value).collect::<Result<_, _>>()?);
             }
         }
+        // Not earlier: the first step prepares a statement again whose tables have changed.
+        let columns = prepared.column_names().map(Arc::from).collect();
         let scanned = prepared.get_status(StatementStatus::FullscanStep);
         Ok(ResultSet {
             columns,
@@ -219,14 +224,26 @@ impl Connection {
         })
     }
 
+    /// The error of a statement that failed while it ran.
+    ///
+    /// A statement from the cache finds only then that the schema has changed under it. Preparing
+    /// it again gives the error that a new connection would give, with its offset.
+    fn step_error(&self, statement: &Statement<'_>, error: rusqlite::Error) -> Error {
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        if statement.changes_schema() || code != Some(ffi::SQLITE_ERROR) {
+            return Error::from_sqlite(error);
+        }
+        Error::from_sqlite(self.raw.prepare(statement.sql).err().unwrap_or(error))
+    }
+
     fn read_schema_version(&self, statement: &Statement<'_>) -> i64 {
         if !statement.changes_schema() {
             return self.schema_version;
         }
         let read = |row: &rusqlite::Row<'_>| row.get(0);
-        let version = self
-            .shared
-            .as_internal(|| self.raw.prepare_cached("pragma schema_version")?.query_row([], read));
+        let version = self.shared.as_internal(|| {
+            self.raw.prepare_cached("pragma schema_version")?.query_row([], read)
+        });
         version.expect("a database has a schema version")
     }
 

@@ -4,6 +4,10 @@
 //! before. Date functions take `'now'` for the time the caller has set, and `'localtime'` for UTC,
 //! the platform's time zone. `total_changes()` counts from the opening of the database, not of the
 //! pooled connection under it.
+//!
+//! The bundled SQLite is built without its mathematical functions. Those whose result is the same
+//! on every machine are added here; sines and logarithms are not, since theirs may differ in the
+//! last bit.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -18,6 +22,14 @@ const DATE_FUNCTIONS: [&str; 7] =
     ["date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"];
 const CURRENT: [(&str, &str); 3] =
     [("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")];
+
+const MATHEMATICS: [(&str, fn(f64) -> f64); 5] = [
+    ("sqrt", f64::sqrt),
+    ("ceil", f64::ceil),
+    ("ceiling", f64::ceil),
+    ("floor", f64::floor),
+    ("trunc", f64::trunc),
+];
 
 /// As long as SQLite's own longest blob would be refused anyway.
 const MAX_RANDOM_BYTES: i64 = super::limits::MAX_VALUE_BYTES as i64;
@@ -35,8 +47,9 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
     let stable = volatile | FunctionFlags::SQLITE_DETERMINISTIC;
 
     let state = Arc::clone(shared);
-    connection
-        .create_scalar_function("random", 0, volatile, move |_| Ok(state.draw().cast_signed()))?;
+    connection.create_scalar_function("random", 0, volatile, move |_| {
+        Ok(state.draw().cast_signed())
+    })?;
     let state = Arc::clone(shared);
     connection.create_scalar_function("randomblob", 1, volatile, move |context| {
         let length = length(context)?;
@@ -52,6 +65,17 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
         connection.create_scalar_function(name, -1, stable, move |context| {
             let arguments = (0..context.len()).map(|i| Value::from(context.get_raw(i)));
             calendar(name, &state.now().iso(), arguments.collect())
+        })?;
+    }
+    for (name, function) in MATHEMATICS {
+        connection.create_scalar_function(name, 1, stable, move |context| {
+            Ok(match Value::from(context.get_raw(0)) {
+                Value::Integer(number) if name != "sqrt" => Value::Integer(number),
+                Value::Integer(number) => Value::from(function(number as f64)),
+                Value::Real(number) => Value::from(function(number.get())),
+                Value::Text(text) => text.trim().parse().ok().map(function).into(),
+                Value::Null | Value::Blob(_) => Value::Null,
+            })
         })?;
     }
     for (name, function) in CURRENT {
@@ -81,7 +105,9 @@ fn length(context: &Context<'_>) -> rusqlite::Result<usize> {
 
 /// Calls a date function of SQLite, after replacing whatever means the present.
 fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
-    let is = |value: &Value, word: &str| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word));
+    let is = |value: &Value, word: &str| {
+        matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word))
+    };
     let moments = match function {
         "strftime" => 1..2,
         "timediff" => 0..2,

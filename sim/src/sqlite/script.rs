@@ -161,9 +161,7 @@ fn word(token: &str) -> u16 {
     let hit = |(word, _): &&(&str, u16)| token.eq_ignore_ascii_case(word);
     // Most tokens have another length or first letter, which is cheaper to see.
     match token.as_bytes()[0] | 0x20 {
-        b'f' | b'w' | b'r' | b'd' | b'i' | b'u' => {
-            table.iter().find(hit).map_or(0, |(_, bit)| *bit)
-        }
+        b'f' | b'w' | b'r' | b'd' | b'i' | b'u' => table.iter().find(hit).map_or(0, |(_, bit)| *bit),
         _ => 0,
     }
 }
@@ -202,7 +200,8 @@ mod tests {
     fn semicolons_in_quotes_comments_and_triggers_do_not_split() {
         assert_eq!(texts("select ';' ; -- a;b\n select 2;;"), ["select ';' ", "select 2"]);
         assert_eq!(texts("select \"a;b\", [c;d] /* ; */"), ["select \"a;b\", [c;d] /* ; */"]);
-        let trigger = "create trigger t after insert on a begin select case when 1 then 2 end; delete from b; end";
+        let trigger =
+            "create trigger t after insert on a begin select case when 1 then 2 end; delete from b; end";
         assert_eq!(texts(&format!("{trigger}; select 1")), [trigger, "select 1"]);
         assert_eq!(texts(" ; -- nothing\n"), Vec::<&str>::new());
         assert_eq!(texts("select 'it''s;'; x"), ["select 'it''s;'", "x"]);

@@ -15,6 +15,8 @@ pub(super) struct Shared {
     pub internal: AtomicBool,
     /// The statement was refused because it is about transactions.
     pub transaction_refused: AtomicBool,
+    /// The application's statement is about the schema.
+    pub changing_schema: AtomicBool,
     /// A setting was changed that a rollback does not undo.
     pub tainted: AtomicBool,
     /// `PRAGMA defer_foreign_keys` was prepared.

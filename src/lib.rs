@@ -1,3 +1,3 @@
-//! The reference systems and their runner.
+#![doc = include_str!("../README.md")]
 
 pub mod systems;

@@ -1,4 +1,4 @@
-//! The reference systems and their runner.
+#![doc = include_str!("../README.md")]
 
 pub mod explore;
 pub mod plan;

@@ -6,6 +6,8 @@
 mod guided;
 pub mod hunt;
 mod invariant;
+#[cfg(test)]
+mod mutant;
 mod platform;
 mod relay;
 mod strategy;
@@ -15,5 +17,5 @@ pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::PLATFORM;
 pub use relay::RELAY;
-pub use strategy::{Storm, StormTree, Storms, storm};
+pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

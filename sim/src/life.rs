@@ -63,7 +63,12 @@ impl State {
     /// After a poll: does the host that was polled die?
     pub fn crash_after_poll(&mut self, host: u16) {
         if let Some(doom) = self.doomed.take() {
-            return self.crash(doom.host, doom.fault, Some(doom.call));
+            self.crash(doom.host, doom.fault, Some(doom.call));
+            // A handler that had just finished is no longer a task that the crash would find.
+            if self.calls[doom.call as usize].callee.is_some() {
+                self.handler_died(doom.call);
+            }
+            return;
         }
         let slot = &self.hosts[usize::from(host)];
         if slot.mortal && self.storm.crashes(&mut self.choices, slot.key, &slot.name) {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use thunderhead::VERSION;
 use thunderhead::plan::{Plan, Played};
+use thunderhead_props::Violation;
 use thunderhead_sim::{Choices, Failure, Run, Script, Tape};
 
 use super::report::{self, Failing};
@@ -83,9 +84,17 @@ fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
     lines.collect()
 }
 
+/// The violation to tell of: of the promise that was recorded, or the first there is.
+fn recorded<'a>(plan: &Plan, played: &'a Played) -> Option<&'a Violation> {
+    let violations = &played.violations;
+    let invariant = plan.script().failure.as_ref().map(|failure| &*failure.invariant);
+    let same = violations.iter().find(|violation| Some(violation.invariant) == invariant);
+    same.or(violations.first())
+}
+
 fn same(plan: &Plan, played: &Played) -> Answer {
     let name = plan.file.name();
-    let failing = played.violations.first();
+    let failing = recorded(plan, played);
     let text = match failing {
         None => format!(
             "{}  the run is the one recorded, and it breaks no promise any more\n",
@@ -114,7 +123,7 @@ fn differs(plan: &Plan, failure: &Failure, played: &Played, misfits: &[String]) 
         let _ = writeln!(text, "  {misfit}");
     }
     let _ = writeln!(text, "  recorded  {}: {}", failure.invariant, failure.message);
-    match played.violations.first() {
+    match recorded(plan, played) {
         None => text += "  now       every promise holds\n",
         Some(violation) => {
             let _ = writeln!(

@@ -72,7 +72,7 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
     let near = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
     let all = known.join(", ");
     match near {
-        Some((edits, candidate)) if edits <= 1 + name.chars().count() / 4 => {
+        Some((edits, candidate)) if edits <= 1 + name.chars().count() / 3 => {
             format!("did you mean `{candidate}`? Known are: {all}")
         }
         _ => format!("known are: {all}"),

@@ -95,6 +95,20 @@ fn every_planted_bug_is_found_shrunk_and_written_as_a_file_that_replays() {
 }
 
 #[test]
+fn every_strategy_finds_a_planted_bug() {
+    for strategy in ["random", "pct", "enumerate", "guided"] {
+        let folder = scratch(&format!("strategy-{strategy}"));
+        let args = ["--variant", "loses-order", "--runs", "500", "--strategy", strategy];
+        let done = explore(&folder, &args);
+        assert_eq!(done.code, 1, "{strategy}: {}", done.stderr);
+        let json = done.json();
+        assert_eq!(json["strategy"], strategy);
+        let file = json["violations"][0]["file"].as_str().unwrap();
+        assert_eq!(thunderhead(&folder, &["replay", file]).code, 1, "{strategy}");
+    }
+}
+
+#[test]
 fn a_failure_is_told_in_five_lines_and_its_history() {
     let folder = scratch("five-lines");
     let args = ["explore", "relay", "--variant", "acks-early", "--runs", "300"];

@@ -13,7 +13,7 @@ fn scripts() -> Vec<PathBuf> {
 }
 
 fn plan(path: &PathBuf) -> Plan {
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(path).expect("a file of the project");
     let file = Script::parse(&path.display().to_string(), &text).and_then(Plan::new);
     file.unwrap_or_else(|error| panic!("{error}"))
 }

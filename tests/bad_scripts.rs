@@ -8,7 +8,7 @@ use support::{scratch, thunderhead};
 fn objects(case: &str, lines: &[&str], place: &str, said: &[&str]) {
     let folder = scratch(&format!("bad-{case}"));
     let text = lines.join("\n");
-    std::fs::write(folder.join("a.toml"), &text).unwrap();
+    std::fs::write(folder.join("a.toml"), &text).expect("the folder is ours");
     for command in ["run", "trace"] {
         let done = thunderhead(&folder, &[command, "a.toml"]);
         assert_eq!(done.code, 2, "{case}: {}{}", done.stdout, done.stderr);

@@ -149,8 +149,8 @@ fn failure(name: &str) -> (std::path::PathBuf, String) {
     assert_eq!(explore(&folder, &args).code, 1);
     let file = files(&folder)
         .into_iter()
-        .find(|file| file.to_str().unwrap().contains("one-receipt-per-upload"));
-    let text = std::fs::read_to_string(file.unwrap()).unwrap();
+        .find(|file| file.display().to_string().contains("one-receipt-per-upload"));
+    let text = std::fs::read_to_string(file.expect("it is found")).expect("it was just written");
     (folder, text)
 }
 

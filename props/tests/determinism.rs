@@ -1,6 +1,8 @@
 //! The same seed gives the same bytes, twice in one process and in two processes; and a system that
 //! breaks this is caught.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::process::Command;
 
 use thunderhead::systems;

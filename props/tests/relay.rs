@@ -1,6 +1,8 @@
 //! The relay under every kind of search: the reference holds, each planted bug is found and made
 //! small, and what the searches prove is not vacuous.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use thunderhead::systems;

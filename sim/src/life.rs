@@ -1,5 +1,7 @@
 //! Death and return of hosts.
 
+use std::time::Duration;
+
 use crate::agenda::Event;
 use crate::fault::Fault;
 use crate::site::OpCode;
@@ -10,6 +12,17 @@ impl State {
     /// A host dies: its futures are dropped, what the platform stores stays, and the calls it was
     /// handling fail. Requests it had sent are still on their way.
     pub fn crash(&mut self, host: u16, fault: Fault, call: Option<u32>) {
+        self.crash_for(host, fault, call, None);
+    }
+
+    /// The same, with how long the host stays down when a script says so.
+    pub fn crash_for(
+        &mut self,
+        host: u16,
+        fault: Fault,
+        call: Option<u32>,
+        down: Option<Duration>,
+    ) {
         if !self.host(host).up {
             return;
         }
@@ -26,7 +39,9 @@ impl State {
             // An object needs no restart: the next call, alarm or message wakes it.
             return self.stop_object(host);
         }
-        let down = self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key);
+        let down = down.unwrap_or_else(|| {
+            self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key)
+        });
         self.plan(down, Event::Restart { host });
     }
 

@@ -1,5 +1,7 @@
 //! How runs end, what the calm heals, what a tape replays.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Every fault can be asked for by name, and then it happens.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::time::Duration;

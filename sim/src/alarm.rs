@@ -50,6 +50,7 @@ impl State {
         let info = AlarmInfo { scheduled_time: at, retry_count: object.alarm.failures };
         // From here on it is the platform that remembers the alarm, until the handler has ended.
         object.alarm.running = Some(info);
+        object.storage.watch_alarm();
         let name = self.host(host).name.clone();
         self.request(CLOUD, Some(host), None, Op::Alarm { object: name, info });
     }

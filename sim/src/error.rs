@@ -100,3 +100,9 @@ impl From<queue::Error> for Error {
         Error::Queue(error)
     }
 }
+
+impl From<storage::Error> for Error {
+    fn from(error: storage::Error) -> Error {
+        Error::Storage(error)
+    }
+}

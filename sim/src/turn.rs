@@ -30,16 +30,17 @@ impl State {
     pub fn end_of_turn(&mut self, host: u16) {
         let sent = std::mem::take(&mut self.outbox);
         if let Some(reason) = self.aborted.take() {
-            return self.reset(host, &reason);
+            return self.reset(host, &reason, sent);
         }
         let wrote = self.object(host).storage.is_dirty();
         let slot = &self.hosts[usize::from(host)];
         let end = self.storm.turn_ends(&mut self.choices, slot.key, &slot.name, wrote);
         if end == 2 {
-            return self.crash(host, Fault::Crash, None);
+            self.crash(host, Fault::Crash, None);
+            return unsent(&sent).for_each(|call| self.handler_died(call));
         }
         match self.object(host).storage.commit_turn() {
-            Err(error) => return self.reset(host, &error.to_string().into()),
+            Err(error) => return self.reset(host, &error.to_string().into(), sent),
             Ok(changes) if changes.is_empty() => {}
             Ok(changes) => self.record(host, What::Rows { changes: changes.into() }),
         }
@@ -72,11 +73,12 @@ impl State {
     }
 
     /// The object resets itself: those who wait for it get the reason.
-    fn reset(&mut self, host: u16, reason: &Arc<str>) {
+    fn reset(&mut self, host: u16, reason: &Arc<str>, sent: Vec<Outgoing>) {
         self.record(host, What::Abort { reason: reason.clone() });
         let waiting: Vec<u32> = (self.tasks.iter())
             .filter(|task| task.host == host && task.alive)
             .filter_map(|task| task.serves)
+            .chain(unsent(&sent))
             .collect();
         for call in waiting {
             if let Op::Rpc { .. } | Op::Connect { .. } = *self.calls[call as usize].op {
@@ -151,6 +153,14 @@ impl State {
         let gate = gates.remove(at);
         gate.waiting.into_iter().for_each(|task| self.admit(task));
     }
+}
+
+/// The calls whose answers were lost with the turn: their handlers had just finished.
+fn unsent(sent: &[Outgoing]) -> impl Iterator<Item = u32> + '_ {
+    sent.iter().filter_map(|outgoing| match outgoing {
+        Outgoing::Answer { call, copy: false, .. } => Some(*call),
+        _ => None,
+    })
 }
 
 impl World {

@@ -1,0 +1,499 @@
+//! What the real runtime answered about Durable Objects, probe by probe; what concerns storage alone
+//! is in `storage_*.rs`. Each test is named after its probe.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::*;
+
+/// An object that does what the probes ask of it.
+struct Probe {
+    ctx: ObjectState,
+    env: Env,
+    memory: Cell<u32>,
+}
+
+impl Probe {
+    fn number(&self, key: &str) -> i64 {
+        let stored = self.ctx.storage().get(key).unwrap();
+        stored.and_then(|body| body.text().and_then(|text| text.parse().ok())).unwrap_or(0)
+    }
+
+    /// Reads, pauses in the given way, writes one more; what it read.
+    async fn increment(&self, pause: &str) -> Result<Body, Error> {
+        let read = self.number("n");
+        let short = Duration::from_millis(20);
+        match pause {
+            "storage" => {}
+            "timer" => self.env.sleep(short).await,
+            "r2" => drop(self.env.bucket("shelf").head("k").await?),
+            "rpc" => {
+                let other = self.env.durable_object("PROBE").get_by_name("other");
+                other.rpc("memory", "").await?;
+            }
+            _ => unreachable!("{pause}"),
+        }
+        self.ctx.storage().put("n", (read + 1).to_string())?;
+        Ok(Body::from(read.to_string()))
+    }
+
+    async fn write_then_abort(&self, how: &str) -> Result<Body, Error> {
+        self.ctx.storage().exec("create table if not exists w(a)", &[])?;
+        self.env.sleep(Duration::from_millis(1)).await;
+        match how {
+            "sql" => drop(self.ctx.storage().exec("insert into w values (?)", &[how.into()])?),
+            "kv" => self.ctx.storage().put("w", how)?,
+            "sql_timer" => {
+                self.ctx.storage().exec("insert into w values (?)", &[how.into()])?;
+                self.env.sleep(Duration::from_millis(1)).await;
+            }
+            _ => unreachable!("{how}"),
+        }
+        self.ctx.abort(Some(&format!("after {how}"))).await
+    }
+}
+
+impl DurableObject for Probe {
+    fn new(ctx: ObjectState, env: Env) -> Probe {
+        env.log("constructed");
+        Probe { ctx, env, memory: Cell::new(0) }
+    }
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        let storage = self.ctx.storage();
+        let text = args.text().unwrap_or("");
+        match method {
+            "memory" => {
+                self.memory.set(self.memory.get() + 1);
+                Ok(Body::from(self.memory.get().to_string()))
+            }
+            "seq" => {
+                self.env.log(format!("seq {text}"));
+                Ok(Body::empty())
+            }
+            "slow" => {
+                let (name, ms) = text.split_once(' ').unwrap();
+                self.env.log(format!("{name}>"));
+                self.env.sleep(Duration::from_millis(ms.parse().unwrap())).await;
+                self.env.log(format!("{name}<"));
+                Ok(Body::empty())
+            }
+            "increment" => self.increment(text).await,
+            "blocked" => {
+                let (storage, env) = (storage.clone(), self.env.clone());
+                let work = async move {
+                    let n = storage.get("n")?.map_or(0, |n| n.text().unwrap().parse().unwrap());
+                    env.sleep(Duration::from_millis(20)).await;
+                    storage.put("n", format!("{}", n + 1))?;
+                    Ok(n)
+                };
+                let n: i64 = self.ctx.block_concurrency_while(work).await?;
+                Ok(Body::from(n.to_string()))
+            }
+            "transacted" => {
+                let (inner, env) = (storage.clone(), self.env.clone());
+                let work = async move {
+                    let n = inner.get("n")?.map_or(0, |n| n.text().unwrap().parse().unwrap());
+                    env.sleep(Duration::from_millis(20)).await;
+                    inner.put("n", format!("{}", n + 1))?;
+                    if n >= 5 { Err(Error::app("roll")) } else { Ok(n) }
+                };
+                let n: i64 = self.ctx.transaction(work).await?;
+                Ok(Body::from(n.to_string()))
+            }
+            "gate_throws" => {
+                let work = async { Err::<(), _>(Error::app("bcw boom")) };
+                self.ctx.block_concurrency_while(work).await?;
+                Ok(Body::empty())
+            }
+            "throw" => Err(Error::app(text)),
+            "write_then_throw" => {
+                storage.put("kv", "1")?;
+                Err(Error::app("after write"))
+            }
+            "abort" => self.ctx.abort((!text.is_empty()).then_some(text)).await,
+            "write_then_abort" => self.write_then_abort(text).await,
+            "read" => {
+                let rows = storage.exec("select count(*) from sqlite_master where name = 'w'", &[])?;
+                let written = match { rows }.raw().next() {
+                    Some(row) if row[0] == Value::Integer(1) => {
+                        storage.exec("select a from w", &[])?.to_array().len()
+                    }
+                    _ => 0,
+                };
+                let kv = storage.get("w")?.is_some() || storage.get("kv")?.is_some();
+                Ok(Body::from(format!("{written} rows, kv {kv}")))
+            }
+            "arm" => {
+                let ms: i64 = text.parse().unwrap();
+                let at = self.env.now().as_ms().saturating_add_signed(ms);
+                storage.set_alarm(Time::from_ms(at))?;
+                Ok(Body::empty())
+            }
+            "mode" => {
+                storage.put("mode", text)?;
+                Ok(Body::empty())
+            }
+            "get_alarm" => Ok(Body::from(format!("{:?}", storage.get_alarm()))),
+            _ => unreachable!("{method}"),
+        }
+    }
+
+    async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
+        let storage = self.ctx.storage();
+        let (count, retry) = (info.retry_count, info.is_retry());
+        self.env.log(format!("alarm {count} {retry} {:?}", storage.get_alarm()));
+        storage.put(&format!("ran {}", self.env.now()), "1")?;
+        let mode = storage.get("mode")?.map(|mode| mode.text().unwrap().to_string());
+        let soon = self.env.now() + Duration::from_millis(50);
+        match mode.as_deref() {
+            Some("throw") => Err(Error::app("no")),
+            Some("rearm") if storage.list(&Default::default())?.len() < 4 => storage.set_alarm(soon),
+            Some("set_then_throw") => {
+                storage.put("mode", "quiet")?;
+                storage.set_alarm(soon)?;
+                Err(Error::app("no"))
+            }
+            Some("delete_then_throw") => {
+                storage.delete_alarm();
+                Err(Error::app("no"))
+            }
+            Some("abort") => {
+                storage.put("mode", "quiet")?;
+                self.env.sleep(Duration::from_millis(1)).await;
+                self.ctx.abort(None).await
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+struct NoAlarm(ObjectState);
+
+impl DurableObject for NoAlarm {
+    const ALARM: bool = false;
+
+    fn new(ctx: ObjectState, _env: Env) -> NoAlarm {
+        NoAlarm(ctx)
+    }
+
+    async fn rpc(&self, _method: &str, _args: Body) -> Result<Body, Error> {
+        self.0.storage().set_alarm(Time::from_ms(1))?;
+        Ok(Body::empty())
+    }
+}
+
+/// What a client's work logs, with what the objects log meanwhile.
+fn probe<F: Future<Output = ()> + 'static>(work: impl Fn(Env) -> F + 'static) -> Vec<String> {
+    let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
+        cloud.bucket("shelf", r2::BucketConfig::default());
+        cloud.durable_object::<Probe>("PROBE");
+        cloud.durable_object::<NoAlarm>("QUIET");
+        cloud.client("client", &work);
+    })
+    .unwrap();
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+    let said = run.trace.events().iter().filter_map(|event| match &event.what {
+        What::Log { text } if &**text != "constructed" => Some(text.to_string()),
+        _ => None,
+    });
+    said.collect()
+}
+
+fn stub(env: &Env, name: &str) -> Stub {
+    env.durable_object("PROBE").get_by_name(name)
+}
+
+/// Two calls of one method at the same time; what they answered.
+async fn race(env: &Env, method: &'static str, args: &'static str) -> String {
+    let call = |stub: Stub| env.spawn(async move { stub.rpc(method, args).await });
+    let (a, b) = (call(stub(env, "race")), call(stub(env, "race")));
+    let (a, b) = (a.await.unwrap(), b.await.unwrap());
+    format!("{} {}", a.text().unwrap(), b.text().unwrap())
+}
+
+fn raced(method: &'static str, args: &'static str) -> Vec<String> {
+    probe(move |env| async move {
+        let answers = race(&env, method, args).await;
+        env.log(answers);
+    })
+}
+
+fn object_error(result: Result<Body, Error>) -> ObjectError {
+    match result {
+        Err(Error::Object(error)) => error,
+        other => panic!("expected an object's error, got {other:?}"),
+    }
+}
+
+#[test]
+fn ids() {
+    probe(|env| async move {
+        let (a, b) = (env.durable_object("PROBE"), env.durable_object("QUIET"));
+        let id = a.id_from_name("x");
+        assert_eq!(id, a.id_from_name("x"));
+        assert_ne!(id.to_string(), b.id_from_name("x").to_string());
+        assert_eq!((id.to_string().len(), id.name()), (64, Some("x")));
+        let unique = a.unique_id();
+        assert_eq!(unique.name(), None);
+        assert_ne!(unique, a.unique_id());
+        let parsed = a.id_from_string(&id.to_string()).unwrap();
+        assert_eq!((parsed.to_string(), parsed.name()), (id.to_string(), None));
+        let refused = |text: &str| a.id_from_string(text).unwrap_err().to_string();
+        assert_eq!(
+            refused(&b.id_from_name("x").to_string()),
+            "Durable Object ID is not valid for this namespace."
+        );
+        assert_eq!(refused("zz"), "Invalid Durable Object ID: must be 64 hex digits");
+        assert_eq!(a.id_from_name("").to_string().len(), 64);
+    });
+}
+
+#[test]
+fn interleave_kv_await() {
+    assert_eq!(raced("increment", "storage"), ["0 1"]);
+}
+
+#[test]
+fn interleave_scheduler_wait() {
+    assert_eq!(raced("increment", "timer"), ["0 0"]);
+}
+
+#[test]
+fn interleave_r2_await() {
+    assert_eq!(raced("increment", "r2"), ["0 0"]);
+}
+
+#[test]
+fn interleave_rpc_await() {
+    assert_eq!(raced("increment", "rpc"), ["0 0"]);
+}
+
+#[test]
+fn interleave_block_concurrency_while_timer() {
+    assert_eq!(raced("blocked", ""), ["0 1"]);
+}
+
+#[test]
+fn interleave_transaction_timer() {
+    assert_eq!(raced("transacted", ""), ["0 1"]);
+}
+
+#[test]
+fn transaction_rolls_back_and_does_not_reset() {
+    let said = probe(|env| async move {
+        let stub = stub(&env, "t");
+        for _ in 0..5 {
+            stub.rpc("transacted", "").await.unwrap();
+        }
+        let failed = object_error(stub.rpc("transacted", "").await);
+        assert!(failed.remote && !failed.durable_object_reset, "{failed:?}");
+        env.log(format!("{failed} {:?}", stub.rpc("increment", "storage").await.unwrap()));
+    });
+    assert_eq!(said, [r#"roll "5""#]);
+}
+
+#[test]
+fn rpc_order_same_stub() {
+    let said = probe(|env| async move {
+        let stub = stub(&env, "ord");
+        let calls: Vec<_> = (0..20)
+            .map(|n| {
+                let stub = stub.clone();
+                env.spawn(async move { stub.rpc("seq", n.to_string()).await })
+            })
+            .collect();
+        for call in calls {
+            call.await.unwrap();
+        }
+    });
+    assert_eq!(said, (0..20).map(|n| format!("seq {n}")).collect::<Vec<_>>());
+}
+
+#[test]
+fn concurrent_requests_interleave() {
+    let said = probe(|env| async move {
+        let slow = |args: &'static str| {
+            let stub = stub(&env, "cc");
+            env.spawn(async move { stub.rpc("slow", args).await })
+        };
+        let (a, b) = (slow("A 100"), slow("B 50"));
+        a.await.unwrap();
+        b.await.unwrap();
+    });
+    assert_eq!(said, ["A>", "B>", "B<", "A<"]);
+}
+
+#[test]
+fn block_concurrency_while_throw_resets() {
+    let said = probe(|env| async move {
+        let old = stub(&env, "gate");
+        old.rpc("memory", "").await.unwrap();
+        let thrown = object_error(old.rpc("gate_throws", "").await);
+        let same = object_error(old.rpc("memory", "").await);
+        assert_eq!(thrown, same, "the stub is broken for good");
+        assert!(thrown.durable_object_reset);
+        let fresh = stub(&env, "gate").rpc("memory", "").await.unwrap();
+        env.log(format!("{thrown} {fresh}"));
+    });
+    assert_eq!(said, [r#"bcw boom "1""#]);
+}
+
+#[test]
+fn rpc_exceptions() {
+    let said = probe(|env| async move {
+        let stub = stub(&env, "exc");
+        stub.rpc("memory", "").await.unwrap();
+        let thrown = object_error(stub.rpc("throw", "plain").await);
+        assert!(thrown.remote && !thrown.durable_object_reset && !thrown.retryable);
+        env.log(format!("{thrown} {}", stub.rpc("memory", "").await.unwrap()));
+    });
+    assert_eq!(said, [r#"plain "2""#], "the object lives on with its memory");
+}
+
+#[test]
+fn abort_error_and_reset() {
+    let said = probe(|env| async move {
+        let old = stub(&env, "ab");
+        old.rpc("memory", "").await.unwrap();
+        let aborted = object_error(old.rpc("abort", "my reason").await);
+        assert!(aborted.durable_object_reset && !aborted.remote && !aborted.retryable);
+        assert_eq!(object_error(old.rpc("memory", "").await), aborted);
+        let fresh = stub(&env, "ab");
+        env.log(format!("{aborted} {}", fresh.rpc("memory", "").await.unwrap()));
+        env.log(object_error(fresh.rpc("abort", "").await).to_string());
+    });
+    let default = "Application called abort() to reset Durable Object.";
+    assert_eq!(said, [r#"my reason "1""#, default]);
+}
+
+#[test]
+fn abort_durability() {
+    let said = probe(|env| async move {
+        for how in ["sql", "kv", "sql_timer"] {
+            let aborted = object_error(stub(&env, how).rpc("write_then_abort", how).await);
+            let left = stub(&env, how).rpc("read", "").await.unwrap();
+            env.log(format!("{aborted}: {}", left.text().unwrap()));
+        }
+    });
+    assert_eq!(
+        said,
+        [
+            "after sql: 0 rows, kv false",
+            "after kv: 0 rows, kv false",
+            "after sql_timer: 1 rows, kv false"
+        ]
+    );
+}
+
+#[test]
+fn writes_before_throw_persist() {
+    let said = probe(|env| async move {
+        let thrown = object_error(stub(&env, "wt").rpc("write_then_throw", "").await);
+        let left = stub(&env, "wt").rpc("read", "").await.unwrap();
+        env.log(format!("{thrown}: {}", left.text().unwrap()));
+    });
+    assert_eq!(said, ["after write: 0 rows, kv true"]);
+}
+
+/// Arms the alarm of an object in the given mode and waits; what the handler logged.
+fn alarmed(mode: &'static str, arm_ms: &'static [i64], wait: Duration) -> Vec<String> {
+    probe(move |env| async move {
+        let stub = stub(&env, "alarm");
+        stub.rpc("mode", mode).await.unwrap();
+        for ms in arm_ms {
+            stub.rpc("arm", ms.to_string()).await.unwrap();
+        }
+        env.sleep(wait).await;
+        let left = stub.rpc("get_alarm", "").await.unwrap();
+        env.log(format!("left {}", left.text().unwrap()));
+    })
+}
+
+#[test]
+fn alarm_fires() {
+    let said = alarmed("quiet", &[200], Duration::from_secs(1));
+    assert_eq!(said, ["alarm 0 false None", "left None"]);
+}
+
+#[test]
+fn alarm_in_past() {
+    let said = alarmed("quiet", &[-5_000], Duration::from_secs(1));
+    assert_eq!(said, ["alarm 0 false None", "left None"]);
+}
+
+#[test]
+fn alarm_get_alarm_inside_handler() {
+    assert_eq!(alarmed("quiet", &[50], Duration::from_secs(1))[0], "alarm 0 false None");
+}
+
+#[test]
+fn alarm_set_twice_fires_once() {
+    let said = alarmed("quiet", &[500, 200], Duration::from_secs(2));
+    assert_eq!(said, ["alarm 0 false None", "left None"]);
+}
+
+#[test]
+fn alarm_rearm_inside() {
+    let said = alarmed("rearm", &[50], Duration::from_secs(2));
+    assert_eq!(said.iter().filter(|line| *line == "alarm 0 false None").count(), 3, "{said:?}");
+}
+
+#[test]
+fn alarm_throw_always_240s() {
+    let said = alarmed("throw", &[50], Duration::from_secs(240));
+    let attempts: Vec<String> =
+        (0..7).map(|n| format!("alarm {n} {} None", n > 0)).chain(["left None".into()]).collect();
+    assert_eq!(said, attempts, "seven runs, then it is dropped");
+}
+
+#[test]
+fn alarm_set_then_throw() {
+    let said = alarmed("set_then_throw", &[50], Duration::from_secs(6));
+    assert_eq!(said, ["alarm 0 false None", "alarm 0 false None", "left None"]);
+}
+
+#[test]
+fn alarm_delete_then_throw() {
+    let said = alarmed("delete_then_throw", &[50], Duration::from_secs(6));
+    assert_eq!(said, ["alarm 0 false None", "left None"]);
+}
+
+#[test]
+fn alarm_abort_is_retried() {
+    let said = alarmed("abort", &[50], Duration::from_secs(6));
+    assert_eq!(said, ["alarm 0 false None", "alarm 1 true None", "left None"]);
+}
+
+#[test]
+fn alarm_no_handler() {
+    let said = probe(|env| async move {
+        let quiet = env.durable_object("QUIET").get_by_name("noalarm");
+        env.log(object_error(quiet.rpc("arm", "").await).to_string());
+    });
+    let text = "Your Durable Object class must have an alarm() handler in order to call setAlarm()";
+    assert_eq!(said, [text]);
+}
+
+#[test]
+fn eviction_after_idle_15s() {
+    let scenario = Scenario {
+        rules: vec![Rule::once(Fault::Evict, "PROBE:evi")],
+        ..Scenario::default()
+    };
+    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+        cloud.durable_object::<Probe>("PROBE");
+        cloud.client("client", |env| async move {
+            let stub = stub(&env, "evi");
+            stub.rpc("memory", "").await.unwrap();
+            env.sleep(Duration::from_secs(15)).await;
+            assert_eq!(stub.rpc("memory", "").await.unwrap().text(), Some("1"));
+        });
+    })
+    .unwrap();
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+    assert_eq!(run.trace.to_string().matches("constructed").count(), 2, "{}", run.trace);
+}

@@ -35,6 +35,7 @@ impl Connection {
         let setup = || -> rusqlite::Result<Connection> {
             let mut raw = rusqlite::Connection::open_in_memory()?;
             raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            // Small pages, because every write beside a trigger copies the pages it touches.
             raw.execute_batch(
                 "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
                  create temp table _cf_counters(x);",

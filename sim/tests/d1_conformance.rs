@@ -124,13 +124,41 @@ fn constraint_errors() {
     let transaction = format!("D1_ERROR: {USE_TRANSACTION_API}");
     let wrong_number = "D1_ERROR: Wrong number of parameter bindings for SQL query.";
     let refused: &[(&str, &[Value], &str)] = &[
-        ("insert into p(id,u) values(2,'a')", &[], "D1_ERROR: UNIQUE constraint failed: p.u: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_UNIQUE)"),
-        ("insert into p(id,u) values(1,'b')", &[], "D1_ERROR: UNIQUE constraint failed: p.id: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)"),
-        ("insert into cmp values(1,2)", &[], "D1_ERROR: UNIQUE constraint failed: cmp.a, cmp.b: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)"),
-        ("insert into p(id,u,nn) values(3,'c',null)", &[], "D1_ERROR: NOT NULL constraint failed: p.nn: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_NOTNULL)"),
-        ("insert into p(id,u,c) values(4,'d',0)", &[], "D1_ERROR: CHECK constraint failed: c > 0: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_CHECK)"),
-        ("insert into ch values(99)", &[], "D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)"),
-        ("insert into st values('abc')", &[], "D1_ERROR: cannot store TEXT value in INTEGER column st.i: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_DATATYPE)"),
+        (
+            "insert into p(id,u) values(2,'a')",
+            &[],
+            "D1_ERROR: UNIQUE constraint failed: p.u: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_UNIQUE)",
+        ),
+        (
+            "insert into p(id,u) values(1,'b')",
+            &[],
+            "D1_ERROR: UNIQUE constraint failed: p.id: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)",
+        ),
+        (
+            "insert into cmp values(1,2)",
+            &[],
+            "D1_ERROR: UNIQUE constraint failed: cmp.a, cmp.b: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)",
+        ),
+        (
+            "insert into p(id,u,nn) values(3,'c',null)",
+            &[],
+            "D1_ERROR: NOT NULL constraint failed: p.nn: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_NOTNULL)",
+        ),
+        (
+            "insert into p(id,u,c) values(4,'d',0)",
+            &[],
+            "D1_ERROR: CHECK constraint failed: c > 0: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_CHECK)",
+        ),
+        (
+            "insert into ch values(99)",
+            &[],
+            "D1_ERROR: FOREIGN KEY constraint failed: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)",
+        ),
+        (
+            "insert into st values('abc')",
+            &[],
+            "D1_ERROR: cannot store TEXT value in INTEGER column st.i: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_DATATYPE)",
+        ),
         ("selec 1", &[], "D1_ERROR: near \"selec\": syntax error at offset 0: SQLITE_ERROR"),
         ("select * from nope", &[], "D1_ERROR: no such table: nope: SQLITE_ERROR"),
         ("select nope from p", &[], "D1_ERROR: no such column: nope at offset 7: SQLITE_ERROR"),
@@ -166,8 +194,10 @@ fn error_shape() {
 #[test]
 fn defer_fk_in_batch() {
     let mut db = Db::new();
-    db.exec("create table dp(id integer primary key); create table dc(pid integer references dp(id))")
-        .unwrap();
+    db.exec(
+        "create table dp(id integer primary key); create table dc(pid integer references dp(id))",
+    )
+    .unwrap();
     let defer = "pragma defer_foreign_keys=on";
     let deferred = [defer, "insert into dc values(1)", "insert into dp values(1)"];
     assert_eq!(db.batch(&deferred).unwrap().len(), 3);
@@ -183,8 +213,9 @@ fn defer_fk_in_batch() {
 fn batch_ok_shape() {
     let mut db = Db::new();
     db.exec("create table bo(a)").unwrap();
-    let results =
-        db.batch(&["insert into bo values(1)", "select * from bo", "select count(*) c from bo"]).unwrap();
+    let results = db
+        .batch(&["insert into bo values(1)", "select * from bo", "select count(*) c from bo"])
+        .unwrap();
     let metas: Vec<_> = results.iter().map(meta).collect();
     assert_eq!(metas, [(1, 1, true, 0, 1), (0, 1, false, 1, 0), (0, 1, false, 1, 0)]);
     assert_eq!(results[1].results, [named([("a", int(1))])]);
@@ -195,7 +226,12 @@ fn batch_ok_shape() {
 fn batch_rollback_on_error() {
     let mut db = Db::new();
     db.exec("create table br(a integer primary key)").unwrap();
-    let insert = ["insert into br values(1)", "insert into br values(2)", "insert into br values(1)", "insert into br values(3)"];
+    let insert = [
+        "insert into br values(1)",
+        "insert into br values(2)",
+        "insert into br values(1)",
+        "insert into br values(3)",
+    ];
     assert_eq!(
         db.batch(&insert).unwrap_err().to_string(),
         "D1_ERROR: UNIQUE constraint failed: br.a: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)"

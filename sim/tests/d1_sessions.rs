@@ -15,8 +15,10 @@ const COUNT: &str = "select count(*) n from t";
 /// A database in which `writes` rows were inserted, one at a time.
 fn written(writes: i64) -> Db {
     let mut db = Db::new();
-    db.exec("create table t(n integer primary key, at default current_timestamp, r default (random()))")
-        .unwrap();
+    db.exec(
+        "create table t(n integer primary key, at default current_timestamp, r default (random()))",
+    )
+    .unwrap();
     for n in 0..writes {
         db.now = Time::from_ms(n as u64 * 1000);
         db.run("insert into t(n) values(?)", &[int(n)]).unwrap();
@@ -136,7 +138,9 @@ fn a_batch_reports_its_changes_or_none() {
 #[test]
 fn exec_stops_at_the_line_that_fails_and_keeps_those_before() {
     let mut db = Db::new();
-    let error = db.exec("create table t(n)\ninsert into t values(1)\ninsert into u values(1)\nx").unwrap_err();
+    let error = db
+        .exec("create table t(n)\ninsert into t values(1)\ninsert into u values(1)\nx")
+        .unwrap_err();
     assert_eq!(
         error.to_string(),
         "D1_EXEC_ERROR: Error in line 3: insert into u values(1): no such table: u: SQLITE_ERROR"
@@ -156,7 +160,10 @@ fn databases_do_not_know_each_other() {
     let mut d1 = D1::new();
     d1.create_database("a").unwrap();
     d1.create_database("b").unwrap();
-    assert_eq!(d1.create_database("a").unwrap_err().to_string(), "there is a database named \"a\" already");
+    assert_eq!(
+        d1.create_database("a").unwrap_err().to_string(),
+        "there is a database named \"a\" already"
+    );
     d1.apply(Time::ZERO, &Op::exec("a", "create table t(n)")).reply.unwrap();
     assert!(d1.apply(Time::ZERO, &Op::exec("b", "insert into t values(1)")).reply.is_err());
     let nowhere = d1.apply(Time::ZERO, &Op::exec("c", "select 1")).reply.unwrap_err();
@@ -168,7 +175,10 @@ fn databases_do_not_know_each_other() {
 fn operations_and_replies_survive_json_and_read_well() {
     let insert = Statement::new("insert into t(n)\n  values(?)").bind([Value::from("x")]);
     let op = Op::batch("db", [insert, stmt(COUNT)]).in_session(&unconstrained());
-    assert_eq!(op.to_string(), "batch db: insert into t(n) values(?) ['x']; select count(*) n from t");
+    assert_eq!(
+        op.to_string(),
+        "batch db: insert into t(n) values(?) ['x']; select count(*) n from t"
+    );
     assert_eq!((op.name(), op.database(), op.only_reads()), ("batch", "db", false));
     let json = serde_json::to_string(&op).unwrap();
     assert_eq!(serde_json::from_str::<Op>(&json).unwrap(), op);

@@ -39,8 +39,8 @@ fn images_before_and_after_are_whole_rows() {
             change(Some(row(8)), None)
         ]
     );
-    assert_eq!(changes[1].old("lives"), Some(&Value::Integer(9)));
-    assert_eq!(changes[1].new("lives"), Some(&Value::Integer(8)));
+    assert_eq!(changes[1].value_before("lives"), Some(&Value::Integer(9)));
+    assert_eq!(changes[1].value_after("lives"), Some(&Value::Integer(8)));
 }
 
 #[test]
@@ -54,6 +54,34 @@ fn a_replaced_row_is_deleted_first() {
         lines(&mut db),
         ["delete a#1 id=1 x='p'", "delete a#2 id=2 x='q'", "insert a#1 id=1 x='q'"]
     );
+}
+
+/// SQLite itself would not tell of the replaced rows here.
+#[test]
+fn a_replaced_row_is_heard_of_beside_triggers_of_the_application() {
+    let mut db = Database::open(0);
+    run(&mut db, "create table a(id integer primary key, x text unique); create table log(x)");
+    run(&mut db, "create trigger t after insert on a begin insert into log values(new.x); end");
+    run(&mut db, "create trigger d after delete on a begin insert into log values('gone'); end");
+    run(&mut db, "insert into a values(1, 'p'), (2, 'q')");
+    db.take_changes();
+    run(&mut db, "insert or replace into a values(1, 'q'), (5, 'r'), (5, 's'), (6, 's')");
+    let heard: Vec<_> = lines(&mut db).into_iter().filter(|line| !line.contains("log")).collect();
+    assert_eq!(
+        heard,
+        [
+            "delete a#1 id=1 x='p'",
+            "delete a#2 id=2 x='q'",
+            "insert a#1 id=1 x='q'",
+            "insert a#5 id=5 x='r'",
+            "delete a#5 id=5 x='r'",
+            "insert a#5 id=5 x='s'",
+            "insert a#6 id=6 x='s'",
+            "delete a#5 id=5 x='s'",
+        ]
+    );
+    let logged = db.exec("select * from log where x = 'gone'", &[]).unwrap();
+    assert!(logged.rows.is_empty(), "the application's trigger does not hear of it, as ever");
 }
 
 #[test]
@@ -180,7 +208,10 @@ fn changes_alone_rebuild_every_table() {
         let mut rng = Rng::new(seed);
         let mut db = Database::open(u64::from(rng.below(1000)));
         run(&mut db, "create table a(id integer primary key, x unique, n)");
-        run(&mut db, "create table b(a_id references a(id) on delete cascade on update cascade, v, primary key(a_id)) without rowid");
+        run(
+            &mut db,
+            "create table b(a_id references a(id) on delete cascade on update cascade, v, primary key(a_id)) without rowid",
+        );
         let mut model: BTreeMap<(String, Vec<Value>), Vec<Value>> = BTreeMap::new();
         for _ in 0..30 {
             let rolled_back = rng.below(4) == 0;
@@ -208,7 +239,8 @@ fn changes_alone_rebuild_every_table() {
 }
 
 fn play(model: &mut BTreeMap<(String, Vec<Value>), Vec<Value>>, change: &RowChange) {
-    let values = |row: &Vec<(_, Value)>| row.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
+    let values =
+        |row: &Vec<(_, Value)>| row.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>();
     let key = (change.table.to_string(), change.key.clone());
     let before = model.remove(&key);
     assert_eq!(before, change.before.as_ref().map(values), "{change}");
@@ -265,12 +297,21 @@ fn what_the_platform_refuses_is_refused() {
         ("pragma journal_mode = wal", "not authorized: SQLITE_AUTH"),
         ("pragma user_version = 3", "not authorized: SQLITE_AUTH"),
         ("create virtual table r using rtree(a, b, c)", "not authorized: SQLITE_AUTH"),
-        ("select * from sqlite_temp_master", "access to temp.sqlite_temp_master.type is prohibited: SQLITE_AUTH"),
+        (
+            "select * from sqlite_temp_master",
+            "access to temp.sqlite_temp_master.type is prohibited: SQLITE_AUTH",
+        ),
         ("select * from _cf_counters", "access to temp._cf_counters.x is prohibited: SQLITE_AUTH"),
         ("select 1; -- nothing else\n", ""),
-        ("select ?; select 2", "When executing multiple SQL statements in a single call, only the last statement can have parameters."),
+        (
+            "select ?; select 2",
+            "When executing multiple SQL statements in a single call, only the last statement can have parameters.",
+        ),
         (" -- nothing", "SQL code did not contain a statement."),
-        ("insert or rollback into a values(1)", "ROLLBACK inside a statement is not supported by the simulation: it would end a transaction that the platform has opened"),
+        (
+            "insert or rollback into a values(1)",
+            "ROLLBACK inside a statement is not supported by the simulation: it would end a transaction that the platform has opened",
+        ),
     ] {
         let answer = db.exec(sql, &[]).err().map(|error| error.to_string());
         assert_eq!(answer.unwrap_or_default(), expected, "{sql}");

@@ -85,7 +85,11 @@ fn check(script: &[&str]) {
     for (i, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
         // The platform adds the code to the message.
         let same = ours == theirs || ours.starts_with(&format!("{theirs}: SQLITE_"));
-        assert!(same, "statement {i}: {}\n  pooled {ours}\n  plain  {theirs}\n{script:#?}", script[i]);
+        assert!(
+            same,
+            "statement {i}: {}\n  pooled {ours}\n  plain  {theirs}\n{script:#?}",
+            script[i]
+        );
     }
 }
 

@@ -31,8 +31,10 @@ fn sql_types() {
     let values = [int(1), Value::from(1.5), Value::from("s"), blob(&[1, 2]), Value::Null];
     storage.sql().exec("insert into t values(?,?,?,?,?)", &values).unwrap();
     assert_eq!(sql(&mut storage, "select * from t").raw().next().unwrap(), values);
-    let types = sql(&mut storage, "select typeof(i), typeof(r), typeof(x), typeof(b), typeof(n) from t");
-    let types: Vec<String> = types.clone().raw().next().unwrap().iter().map(ToString::to_string).collect();
+    let types =
+        sql(&mut storage, "select typeof(i), typeof(r), typeof(x), typeof(b), typeof(n) from t");
+    let types: Vec<String> =
+        types.clone().raw().next().unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(types, ["'integer'", "'real'", "'text'", "'blob'", "'null'"]);
 
     let mut bind = |value: Value| {
@@ -147,12 +149,15 @@ fn transaction_async() {
 #[test]
 fn kv_list_order() {
     let mut storage = Storage::new(0);
-    let sorted = ["0", "B", "_", "a", "a!", "a/1", "a10", "a2", "b", "z", "~", "é", "\u{ffee}", "😀"];
+    let sorted =
+        ["0", "B", "_", "a", "a!", "a/1", "a10", "a2", "b", "z", "~", "é", "\u{ffee}", "😀"];
     for key in sorted.iter().rev() {
         storage.put(key, "v").unwrap();
     }
     let list = |options: ListOptions| -> Result<Vec<String>, String> {
-        let found = storage.list_with_options(&options).map_err(|error| format!("{}: {error}", error.name()))?;
+        let found = storage
+            .list_with_options(&options)
+            .map_err(|error| format!("{}: {error}", error.name()))?;
         Ok(found.into_iter().map(|(key, _)| key.to_string()).collect())
     };
     let all = ListOptions::default;

@@ -29,7 +29,11 @@ fn a_reset_loses_rows_keys_and_alarm_of_the_turn_alone() {
     storage.commit_turn().unwrap();
     assert_eq!(
         lines(&mut storage),
-        ["insert t#1 a=1", "insert _cf_KV#'k' key='k' value='1'", "insert _cf_METADATA#'alarm' alarm=1767225600100"]
+        [
+            "insert t#1 a=1",
+            "insert _cf_KV#'k' key='k' value='1'",
+            "insert _cf_METADATA#'alarm' alarm=1767225600100"
+        ]
     );
     run(&mut storage, "delete from t; create table u(b)");
     assert!(storage.delete("k").unwrap());
@@ -92,7 +96,9 @@ fn an_open_transaction_keeps_the_turn_open() {
 #[test]
 fn transaction_statements_are_refused() {
     let error = Storage::new(0).sql().exec("BEGIN TRANSACTION", &[]).unwrap_err();
-    assert!(error.to_string().starts_with("To execute a transaction, please use the state.storage"));
+    assert!(
+        error.to_string().starts_with("To execute a transaction, please use the state.storage")
+    );
 }
 
 #[test]
@@ -133,8 +139,14 @@ fn keys_and_values_have_limits() {
     let big = Body::from(vec![0; MAX_PAIR_BYTES]);
     assert_eq!(storage.put("k", big).unwrap_err(), Error::PairTooBig);
     let pairs = vec![("k", Body::empty()); 129];
-    assert_eq!(storage.put_multiple(&pairs).unwrap_err().to_string(), "Maximum number of pairs is 128.");
-    assert_eq!(storage.get_multiple(&vec!["k"; 129]).unwrap_err().to_string(), "Maximum number of keys is 128.");
+    assert_eq!(
+        storage.put_multiple(&pairs).unwrap_err().to_string(),
+        "Maximum number of pairs is 128."
+    );
+    assert_eq!(
+        storage.get_multiple(&vec!["k"; 129]).unwrap_err().to_string(),
+        "Maximum number of keys is 128."
+    );
     storage.put_multiple(&[("b", "2".into()), ("a", "1".into())]).unwrap();
     let found = storage.get_multiple(&["b", "c", "a"]).unwrap();
     assert_eq!(found, [("a".into(), "1".into()), ("b".into(), "2".into())]);

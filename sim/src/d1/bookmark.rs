@@ -36,7 +36,9 @@ impl Bookmark {
     /// The bookmark of a position.
     pub fn at(position: u64) -> Bookmark {
         let (high, low) = (position >> 32, position & 0xffff_ffff);
-        Bookmark(format!("{high:08x}-{low:08x}-00000000-{:032x}", crate::hash::mix(position)).into())
+        Bookmark(
+            format!("{high:08x}-{low:08x}-00000000-{:032x}", crate::hash::mix(position)).into(),
+        )
     }
 
     /// The position.

@@ -80,7 +80,9 @@ impl fmt::Display for Error {
             // The commit failed, which the platform reports without a prefix.
             Error::Sql(error) if error.kind == ErrorKind::Deferred => error.fmt(f),
             Error::Exec { .. } => write!(f, "D1_EXEC_ERROR: {}", self.cause()),
-            Error::ColumnNotFound(name) => write!(f, "D1_COLUMN_NOTFOUND: {} ({name})", self.cause()),
+            Error::ColumnNotFound(name) => {
+                write!(f, "D1_COLUMN_NOTFOUND: {} ({name})", self.cause())
+            }
             Error::Type { .. } => write!(f, "D1_TYPE_ERROR: {}", self.cause()),
             Error::Dump => f.write_str("D1_DUMP_ERROR: Status + 404"),
             _ => write!(f, "D1_ERROR: {}", self.cause()),
@@ -126,9 +128,7 @@ impl Transient {
         match self {
             Transient::NetworkConnectionLost => "Network connection lost.",
             Transient::CodeUpdated => "D1 DB reset because its code was updated.",
-            Transient::StorageReset => {
-                "Internal error in D1 DB storage caused object to be reset."
-            }
+            Transient::StorageReset => "Internal error in D1 DB storage caused object to be reset.",
             Transient::StorageTimeout => {
                 "D1 DB storage operation exceeded timeout which caused object to be reset."
             }

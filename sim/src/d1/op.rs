@@ -142,11 +142,7 @@ impl Op {
     }
 
     /// `prepare(…).first()`.
-    pub fn first(
-        database: impl Into<Arc<str>>,
-        statement: Statement,
-        column: Option<&str>,
-    ) -> Op {
+    pub fn first(database: impl Into<Arc<str>>, statement: Statement, column: Option<&str>) -> Op {
         Op::new(database, Method::First { statement, column: column.map(Into::into) })
     }
 

@@ -134,8 +134,7 @@ pub(super) fn shown(value: Value) -> Value {
 
 /// The named rows of a result.
 pub(super) fn named(columns: &[Arc<str>], rows: Vec<Vec<Value>>) -> Vec<Row> {
-    let row = |row: Vec<Value>| {
-        crate::storage::named(columns, row.into_iter().map(shown).collect())
-    };
+    let row =
+        |row: Vec<Value>| crate::storage::named(columns, row.into_iter().map(shown).collect());
     rows.into_iter().map(row).collect()
 }

@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::functions::FunctionFlags;
 
 use super::shared::Shared;
-use super::{RowChange, Value};
+use super::{Row, RowChange, Value};
 
 /// Names that begin so are the platform's own.
 pub(super) const RESERVED: &str = "_cf_";
@@ -28,21 +28,21 @@ pub(super) struct Capture {
     pub changes: Vec<RowChange>,
     /// Rows and entries of indexes written since the count was last taken.
     pub written: u64,
-    old: Option<(Vec<Value>, Vec<(Arc<str>, Value)>)>,
+    old: Option<(Vec<Value>, Row)>,
 }
 
 /// A table as the triggers know it.
 pub(super) struct Shape {
-    table: Arc<str>,
-    columns: Vec<Arc<str>>,
+    pub table: Arc<str>,
+    pub columns: Vec<Arc<str>>,
     /// Where the primary key is, in a table without rowid.
-    keys: Vec<usize>,
+    pub keys: Vec<usize>,
     indexes: u64,
 }
 
 /// Registers the functions that the triggers call.
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
-    type Report = fn(&mut Capture, &Shape, Vec<Value>, Vec<(Arc<str>, Value)>);
+    type Report = fn(&mut Capture, &Shape, Vec<Value>, Row);
     let functions: [(&str, Report); 4] = [
         ("_cf_insert", |capture, shape, key, row| capture.push(shape, key, None, Some(row))),
         ("_cf_delete", |capture, shape, key, row| capture.push(shape, key, Some(row), None)),
@@ -59,7 +59,8 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
             let mut capture = shared.capture();
             let number: u32 = context.get(0)?;
             let shape = Arc::clone(&capture.shapes[number as usize]);
-            let (key, row) = shape.row(context);
+            let values = (1..context.len()).map(|i| Value::from(context.get_raw(i)));
+            let (key, row) = shape.row(values);
             report(&mut capture, &shape, key, row);
             Ok(rusqlite::types::Null)
         })?;
@@ -68,13 +69,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
 }
 
 impl Capture {
-    fn push(
-        &mut self,
-        shape: &Shape,
-        key: Vec<Value>,
-        before: Option<Vec<(Arc<str>, Value)>>,
-        after: Option<Vec<(Arc<str>, Value)>>,
-    ) {
+    fn push(&mut self, shape: &Shape, key: Vec<Value>, before: Option<Row>, after: Option<Row>) {
         let moved = before.is_some() && after.is_some();
         self.written += 1 + if moved { 0 } else { shape.indexes };
         self.changes.push(RowChange { table: Arc::clone(&shape.table), key, before, after });
@@ -82,13 +77,13 @@ impl Capture {
 }
 
 impl Shape {
-    /// The arguments of a trigger's call: the number of the shape, the rowid, the columns.
-    fn row(&self, context: &Context<'_>) -> (Vec<Value>, Vec<(Arc<str>, Value)>) {
-        let value = |i: usize| Value::from(context.get_raw(i));
-        let columns = self.columns.iter().enumerate();
-        let row: Vec<_> = columns.map(|(i, name)| (Arc::clone(name), value(i + 2))).collect();
+    /// The key and the columns of a row, given as its rowid followed by its columns.
+    pub fn row(&self, values: impl IntoIterator<Item = Value>) -> (Vec<Value>, Row) {
+        let mut values = values.into_iter();
+        let rowid = values.next().expect("the rowid comes first");
+        let row: Row = self.columns.iter().cloned().zip(values).collect();
         let key = match self.keys.is_empty() {
-            true => vec![value(1)],
+            true => vec![rowid],
             false => self.keys.iter().map(|&i| row[i].1.clone()).collect(),
         };
         (key, row)
@@ -96,7 +91,7 @@ impl Shape {
 }
 
 /// Gives every table its triggers, in place of those that are there.
-pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
+pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<bool> {
     remove(connection)?;
     let sql = "select name, wr from pragma_table_list where schema = 'main' and type = 'table' \
                and name not like 'sqlite\\_%' escape '\\' order by name";
@@ -124,18 +119,18 @@ pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Lets the triggers see the rows that `REPLACE` removes, which SQLite reports to triggers only
 /// when they may recurse. That would be felt by triggers of the application, so with any of those
-/// the setting stays as it is by default.
-pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<()> {
+/// the setting stays as it is by default, and the answer is false.
+pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "select not exists(select 1 from sqlite_master where type = 'trigger')";
     let alone: bool = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    let now: bool = connection
-        .prepare_cached("pragma recursive_triggers")?
-        .query_row([], |row| row.get(0))?;
+    let now: bool =
+        connection.prepare_cached("pragma recursive_triggers")?.query_row([], |row| row.get(0))?;
     match (alone, now) {
-        (true, false) => connection.execute_batch("pragma recursive_triggers = on"),
-        (false, true) => connection.execute_batch("pragma recursive_triggers = off"),
-        _ => Ok(()),
+        (true, false) => connection.execute_batch("pragma recursive_triggers = on")?,
+        (false, true) => connection.execute_batch("pragma recursive_triggers = off")?,
+        _ => {}
     }
+    Ok(alone)
 }
 
 fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite::Result<Shape> {
@@ -177,6 +172,6 @@ fn triggers(shape: &Shape, number: usize, without_rowid: bool) -> String {
     .concat()
 }
 
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

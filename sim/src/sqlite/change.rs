@@ -37,12 +37,12 @@ pub struct RowChange {
 
 impl RowChange {
     /// The value of a column before the change.
-    pub fn old(&self, column: &str) -> Option<&Value> {
+    pub fn value_before(&self, column: &str) -> Option<&Value> {
         find(self.before.as_ref()?, column)
     }
 
     /// The value of a column after the change.
-    pub fn new(&self, column: &str) -> Option<&Value> {
+    pub fn value_after(&self, column: &str) -> Option<&Value> {
         find(self.after.as_ref()?, column)
     }
 }

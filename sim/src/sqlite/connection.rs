@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rusqlite::{StatementStatus, ffi};
 
+use super::replaced::Snapshot;
 use super::script::{Kind, Statement, words};
 use super::shared::Shared;
 use super::{Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, limits};
@@ -20,6 +21,10 @@ pub(super) struct Connection {
     schema_version: i64,
     /// Whether some foreign key of the schema may be deferred.
     pub deferrable: bool,
+    /// Whether some constraint of the schema replaces what is in its way.
+    replaces: bool,
+    /// Whether our triggers hear of replaced rows.
+    recursing: bool,
     /// Whether the schema changed since the present run began.
     changed_schema: bool,
 }
@@ -30,8 +35,9 @@ impl Connection {
         let setup = || -> rusqlite::Result<Connection> {
             let mut raw = rusqlite::Connection::open_in_memory()?;
             raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            // Small pages, because every write beside a trigger copies the pages it touches.
             raw.execute_batch(
-                "pragma foreign_keys = on; pragma temp_store = memory; \
+                "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
                  create temp table _cf_counters(x);",
             )?;
             for (limit, value) in limits::CONNECTION {
@@ -40,7 +46,7 @@ impl Connection {
             let shared = Arc::new(Shared::default());
             functions::install(&raw, &shared)?;
             capture::install(&raw, &shared)?;
-            capture::recurse(&raw)?;
+            let recursing = capture::recurse(&raw)?;
             authority::install(&mut raw, &shared)?;
             Ok(Connection {
                 raw,
@@ -48,6 +54,8 @@ impl Connection {
                 changes_before: 0,
                 schema_version: 0,
                 deferrable: false,
+                replaces: false,
+                recursing,
                 changed_schema: false,
             })
         };
@@ -102,19 +110,23 @@ impl Connection {
         if self.changed_schema {
             self.note_schema();
             let recursed = self.shared.as_internal(|| capture::recurse(&self.raw));
-            recursed.expect("the triggers of the schema can be listed");
+            self.recursing = recursed.expect("the triggers of the schema can be listed");
         }
     }
 
     /// The first foreign key without its parent, as an error.
     pub fn check_foreign_keys(&self) -> Result<(), Error> {
         let sql = "select 1 from pragma_foreign_key_check limit 1";
-        let broken =
-            self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
+        let broken = self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
         match broken.expect("foreign keys can be checked") {
             true => Err(Error::new(ErrorKind::Deferred, "internal error")),
             false => Ok(()),
         }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let taken = self.shared.as_internal(|| Snapshot::take(&self.raw, &self.shared));
+        taken.expect("every table can be read")
     }
 
     /// Ends `PRAGMA defer_foreign_keys`, as a commit does.
@@ -138,7 +150,11 @@ impl Connection {
     }
 
     /// Runs one statement to its end. When it fails it has changed nothing, except under `OR FAIL`.
-    pub fn run(&mut self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
+    pub fn run(
+        &mut self,
+        statement: &Statement<'_>,
+        bindings: &[Value],
+    ) -> Result<ResultSet, Error> {
         if statement.has(words::ROLLBACK) && statement.kind != Kind::Other {
             let text = "ROLLBACK inside a statement is not supported by the simulation: it would \
                         end a transaction that the platform has opened";
@@ -149,13 +165,21 @@ impl Connection {
             let removed = self.shared.as_internal(|| capture::remove(&self.raw));
             removed.expect("our own triggers can be dropped");
         }
+        let unheard = !self.recursing && (self.replaces || statement.has(words::REPLACE));
+        let before = unheard.then(|| self.snapshot());
         let result = self.execute(statement, bindings);
+        if let Some(before) = before {
+            let after = self.snapshot();
+            let changes = self.take_changes();
+            self.shared.capture().changes = before.complete(&after, changes);
+        }
         let changed = statement.changes_schema() && (self.note_schema() || alters);
         if changed {
             self.changed_schema = true;
             self.deferrable |= statement.has(words::DEFERRED);
+            self.replaces |= statement.has(words::REPLACE);
             let refreshed = self.shared.as_internal(|| capture::refresh(&self.raw, &self.shared));
-            refreshed.expect("every table takes our triggers");
+            self.recursing = refreshed.expect("every table takes our triggers");
         }
         let mut capture = self.shared.capture();
         let written = std::mem::take(&mut capture.written);
@@ -205,7 +229,9 @@ impl Connection {
         let mut rows = Vec::new();
         {
             let mut cursor = prepared.raw_query();
-            while let Some(row) = cursor.next().map_err(|error| self.step_error(statement, error))? {
+            while let Some(row) =
+                cursor.next().map_err(|error| self.step_error(statement, error))?
+            {
                 let value = |i| row.get_ref(i).map(Value::from).map_err(Error::from_sqlite);
                 rows.push((0..row.as_ref().column_count()).map(value).collect::<Result<_, _>>()?);
             }
@@ -241,9 +267,9 @@ impl Connection {
             return self.schema_version;
         }
         let read = |row: &rusqlite::Row<'_>| row.get(0);
-        let version = self.shared.as_internal(|| {
-            self.raw.prepare_cached("pragma schema_version")?.query_row([], read)
-        });
+        let version = self
+            .shared
+            .as_internal(|| self.raw.prepare_cached("pragma schema_version")?.query_row([], read));
         version.expect("a database has a schema version")
     }
 

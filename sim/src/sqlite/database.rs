@@ -41,7 +41,10 @@ pub struct Database {
 enum State {
     /// Nothing but `CREATE` statements has run, so there is no need for a connection yet.
     Schema(Rc<Schema>),
-    Open { connection: Connection, base: Rc<Schema> },
+    Open {
+        connection: Connection,
+        base: Rc<Schema>,
+    },
 }
 
 struct Mark {
@@ -80,7 +83,10 @@ impl Database {
     pub fn exec(&mut self, sql: &str, bindings: &[Value]) -> Result<ResultSet, Error> {
         let statements = script::split(sql);
         let Some((last, before)) = statements.split_last() else {
-            return Err(Error::new(ErrorKind::NoStatement, "SQL code did not contain a statement."));
+            return Err(Error::new(
+                ErrorKind::NoStatement,
+                "SQL code did not contain a statement.",
+            ));
         };
         let (mut read, mut written, mut changes, mut schema_changed) = (0, 0, 0, false);
         for statement in before {

@@ -83,7 +83,9 @@ impl Error {
                 (error.extended_code, text)
             }
             rusqlite::Error::InvalidParameterCount(..) => return Error::bindings(),
-            rusqlite::Error::NulError(_) => (ffi::SQLITE_ERROR, "unrecognized token: \"\0\"".into()),
+            rusqlite::Error::NulError(_) => {
+                (ffi::SQLITE_ERROR, "unrecognized token: \"\0\"".into())
+            }
             other => (ffi::SQLITE_ERROR, other.to_string()),
         };
         let (kind, extended) = extended(code);

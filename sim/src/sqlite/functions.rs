@@ -23,7 +23,9 @@ const DATE_FUNCTIONS: [&str; 7] =
 const CURRENT: [(&str, &str); 3] =
     [("current_date", "date"), ("current_time", "time"), ("current_timestamp", "datetime")];
 
-const MATHEMATICS: [(&str, fn(f64) -> f64); 5] = [
+type Mathematics = (&'static str, fn(f64) -> f64);
+
+const MATHEMATICS: [Mathematics; 5] = [
     ("sqrt", f64::sqrt),
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
@@ -47,9 +49,8 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
     let stable = volatile | FunctionFlags::SQLITE_DETERMINISTIC;
 
     let state = Arc::clone(shared);
-    connection.create_scalar_function("random", 0, volatile, move |_| {
-        Ok(state.draw().cast_signed())
-    })?;
+    connection
+        .create_scalar_function("random", 0, volatile, move |_| Ok(state.draw().cast_signed()))?;
     let state = Arc::clone(shared);
     connection.create_scalar_function("randomblob", 1, volatile, move |context| {
         let length = length(context)?;
@@ -105,9 +106,7 @@ fn length(context: &Context<'_>) -> rusqlite::Result<usize> {
 
 /// Calls a date function of SQLite, after replacing whatever means the present.
 fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
-    let is = |value: &Value, word: &str| {
-        matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word))
-    };
+    let is = |value: &Value, word: &str| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word));
     let moments = match function {
         "strftime" => 1..2,
         "timediff" => 0..2,

@@ -84,33 +84,37 @@ pub(crate) fn is_pragma(sql: &str) -> bool {
 /// The first statement and how many bytes it takes, semicolon included.
 fn next(sql: &str) -> (Option<Statement<'_>>, usize) {
     let bytes = sql.as_bytes();
-    let mut first = None;
-    let mut head: [&str; 3] = [""; 3];
-    let (mut heads, mut found, mut at, mut last) = (0, 0, 0, ["", ""]);
-    while at < bytes.len() {
-        let end = token_end(bytes, at);
-        let token = &sql[at..end];
-        match bytes[at] {
-            b';' if !is_trigger(head) || ends_trigger(last) => break,
-            c if c.is_ascii_whitespace() || token.starts_with("--") || token.starts_with("/*") => {}
-            _ => {
-                first.get_or_insert(at);
-                if heads < head.len() {
-                    head[heads] = token;
-                    heads += 1;
-                }
-                found |= word(token);
-                last = [last[1], token];
-            }
+    let (mut first, mut at) = (None, 0);
+    // Its first three tokens, and its last two so far.
+    let (mut head, mut heads, mut last): ([&[u8]; 3], _, [&[u8]; 2]) = ([b""; 3], 0, [b""; 2]);
+    let mut found = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if byte.is_ascii_whitespace() {
+            at += 1;
+            continue;
         }
+        if byte == b';' && (!is_trigger(head) || ends_trigger(last)) {
+            break;
+        }
+        let end = token_end(bytes, at);
+        let token = &bytes[at..end];
         at = end;
+        if token.starts_with(b"--") || token.starts_with(b"/*") {
+            continue;
+        }
+        first.get_or_insert(at - token.len());
+        if heads < head.len() {
+            head[heads] = token;
+            heads += 1;
+        }
+        found |= word(token);
+        last = [last[1], token];
     }
-    let length = (at + 1).min(bytes.len());
     let statement = first.map(|first| {
         let sql = &sql[first..at];
         Statement { sql, kind: kind(head), words: found }
     });
-    (statement, length)
+    (statement, (at + 1).min(bytes.len()))
 }
 
 fn token_end(bytes: &[u8], at: usize) -> usize {
@@ -118,56 +122,63 @@ fn token_end(bytes: &[u8], at: usize) -> usize {
         let place = bytes[from.min(bytes.len())..].windows(what.len()).position(|w| w == what);
         place.map_or(bytes.len(), |place| from + place + what.len())
     };
-    let run = |holds: fn(u8) -> bool| {
-        bytes[at..].iter().position(|&byte| !holds(byte)).map_or(bytes.len(), |place| at + place)
-    };
-    match (bytes[at], bytes.get(at + 1)) {
-        (quote @ (b'\'' | b'"' | b'`'), _) => find(at + 1, &[quote]),
-        (b'[', _) => find(at + 1, b"]"),
-        (b'-', Some(b'-')) => find(at + 2, b"\n"),
-        (b'/', Some(b'*')) => find(at + 2, b"*/"),
-        (byte, _) if byte.is_ascii_whitespace() => run(|byte| byte.is_ascii_whitespace()),
-        (byte, _) if in_word(byte) => run(in_word),
+    match bytes[at] {
+        byte if in_word(byte) => {
+            let length = bytes[at..].iter().position(|&byte| !in_word(byte));
+            length.map_or(bytes.len(), |length| at + length)
+        }
+        quote @ (b'\'' | b'"' | b'`') => find(at + 1, &[quote]),
+        b'[' => find(at + 1, b"]"),
+        b'-' if bytes.get(at + 1) == Some(&b'-') => find(at + 2, b"\n"),
+        b'/' if bytes.get(at + 1) == Some(&b'*') => find(at + 2, b"*/"),
         _ => at + 1,
     }
 }
 
+/// Which bytes are part of a word, as a table, because every byte of every statement is looked up.
+const IN_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = byte as u8;
+        table[byte] = letter.is_ascii_alphanumeric() || matches!(letter, b'_' | b'$' | 0x80..);
+        byte += 1;
+    }
+    table
+};
+
 fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
+    IN_WORD[usize::from(byte)]
 }
 
-fn is_trigger(head: [&str; 3]) -> bool {
-    head[0].eq_ignore_ascii_case("create")
-        && head[1..].iter().any(|word| word.eq_ignore_ascii_case("trigger"))
+fn is_trigger(head: [&[u8]; 3]) -> bool {
+    head[0].eq_ignore_ascii_case(b"create")
+        && head[1..].iter().any(|word| word.eq_ignore_ascii_case(b"trigger"))
 }
 
 /// A `CASE` may end with `END` as well, but not right behind a semicolon.
-fn ends_trigger(last: [&str; 2]) -> bool {
-    last[0] == ";" && last[1].eq_ignore_ascii_case("end")
+fn ends_trigger(last: [&[u8]; 2]) -> bool {
+    last[0] == b";" && last[1].eq_ignore_ascii_case(b"end")
 }
 
-fn word(token: &str) -> u16 {
-    let table: [(&str, u16); 9] = [
-        ("from", words::FROM),
-        ("where", words::WHERE),
-        ("rollback", words::ROLLBACK),
-        ("fail", words::FAIL),
-        ("replace", words::REPLACE | words::WRITE),
-        ("insert", words::WRITE),
-        ("update", words::WRITE),
-        ("delete", words::WRITE),
-        ("deferred", words::DEFERRED),
-    ];
-    let hit = |(word, _): &&(&str, u16)| token.eq_ignore_ascii_case(word);
-    // Most tokens have another length or first letter, which is cheaper to see.
-    match token.as_bytes()[0] | 0x20 {
-        b'f' | b'w' | b'r' | b'd' | b'i' | b'u' => table.iter().find(hit).map_or(0, |(_, bit)| *bit),
+fn word(token: &[u8]) -> u16 {
+    let is = |word: &str| token.eq_ignore_ascii_case(word.as_bytes());
+    match (token[0] | 0x20, token.len()) {
+        (b'f', 4) if is("from") => words::FROM,
+        (b'f', 4) if is("fail") => words::FAIL,
+        (b'w', 5) if is("where") => words::WHERE,
+        (b'r', 8) if is("rollback") => words::ROLLBACK,
+        (b'r', 7) if is("replace") => words::REPLACE | words::WRITE,
+        (b'd', 8) if is("deferred") => words::DEFERRED,
+        (b'd', 6) if is("delete") => words::WRITE,
+        (b'i', 6) if is("insert") => words::WRITE,
+        (b'u', 6) if is("update") => words::WRITE,
         _ => 0,
     }
 }
 
-fn kind(head: [&str; 3]) -> Kind {
-    let is = |i: usize, word: &str| head[i].eq_ignore_ascii_case(word);
+fn kind(head: [&[u8]; 3]) -> Kind {
+    let is = |i: usize, word: &str| head[i].eq_ignore_ascii_case(word.as_bytes());
     let any = |i: usize, words: &[&str]| words.iter().any(|word| is(i, word));
     if any(0, &["select", "values"]) {
         Kind::Select
@@ -200,8 +211,7 @@ mod tests {
     fn semicolons_in_quotes_comments_and_triggers_do_not_split() {
         assert_eq!(texts("select ';' ; -- a;b\n select 2;;"), ["select ';' ", "select 2"]);
         assert_eq!(texts("select \"a;b\", [c;d] /* ; */"), ["select \"a;b\", [c;d] /* ; */"]);
-        let trigger =
-            "create trigger t after insert on a begin select case when 1 then 2 end; delete from b; end";
+        let trigger = "create trigger t after insert on a begin select case when 1 then 2 end; delete from b; end";
         assert_eq!(texts(&format!("{trigger}; select 1")), [trigger, "select 1"]);
         assert_eq!(texts(" ; -- nothing\n"), Vec::<&str>::new());
         assert_eq!(texts("select 'it''s;'; x"), ["select 'it''s;'", "x"]);
@@ -210,7 +220,7 @@ mod tests {
     #[test]
     fn words_count_only_outside_quotes() {
         let statement = split("insert into a values ('rollback', \"fail\")")[0];
-        assert_eq!((statement.kind, statement.words), (Kind::Insert, 0));
+        assert_eq!((statement.kind, statement.words), (Kind::Insert, words::WRITE));
         assert!(split("insert or Rollback into a values (1)")[0].has(words::ROLLBACK));
         assert!(split("delete from a where b")[0].has(words::WHERE));
     }

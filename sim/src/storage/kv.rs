@@ -98,10 +98,7 @@ impl Storage {
     }
 
     /// Keys and their values, in the order of their bytes in UTF-8.
-    pub fn list_with_options(
-        &self,
-        options: &ListOptions,
-    ) -> Result<Vec<(Arc<str>, Body)>, Error> {
+    pub fn list_with_options(&self, options: &ListOptions) -> Result<Vec<(Arc<str>, Body)>, Error> {
         if options.limit == Some(0) {
             return Err(Error::ListLimit);
         }

@@ -245,7 +245,7 @@ mod tests {
     fn a_site_that_does_not_exist_is_refused_with_what_does() {
         let error = |text: &str| text.parse::<Site>().unwrap_err();
         assert!(error("verdict").contains("KIND HOST"));
-        assert!(error("mood relay").contains("expected one of ready"));
+        assert!(error("colour relay").contains("expected one of ready"));
         assert!(error("verdict relay>r2.paint").contains("r2.put"));
     }
 }

@@ -117,7 +117,8 @@ impl DurableObject for Probe {
             "abort" => self.ctx.abort((!text.is_empty()).then_some(text)).await,
             "write_then_abort" => self.write_then_abort(text).await,
             "read" => {
-                let rows = storage.exec("select count(*) from sqlite_master where name = 'w'", &[])?;
+                let rows =
+                    storage.exec("select count(*) from sqlite_master where name = 'w'", &[])?;
                 let written = match { rows }.raw().next() {
                     Some(row) if row[0] == Value::Integer(1) => {
                         storage.exec("select a from w", &[])?.to_array().len()
@@ -151,7 +152,9 @@ impl DurableObject for Probe {
         let soon = self.env.now() + Duration::from_millis(50);
         match mode.as_deref() {
             Some("throw") => Err(Error::app("no")),
-            Some("rearm") if storage.list(&Default::default())?.len() < 4 => storage.set_alarm(soon),
+            Some("rearm") if storage.list(&Default::default())?.len() < 4 => {
+                storage.set_alarm(soon)
+            }
             Some("set_then_throw") => {
                 storage.put("mode", "quiet")?;
                 storage.set_alarm(soon)?;
@@ -480,10 +483,8 @@ fn alarm_no_handler() {
 
 #[test]
 fn eviction_after_idle_15s() {
-    let scenario = Scenario {
-        rules: vec![Rule::once(Fault::Evict, "PROBE:evi")],
-        ..Scenario::default()
-    };
+    let scenario =
+        Scenario { rules: vec![Rule::once(Fault::Evict, "PROBE:evi")], ..Scenario::default() };
     let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
         cloud.durable_object::<Probe>("PROBE");
         cloud.client("client", |env| async move {

@@ -15,7 +15,8 @@ struct Till {
 
 impl DurableObject for Till {
     fn new(ctx: ObjectState, env: Env) -> Till {
-        let created = ctx.storage().exec("create table if not exists sale(n integer primary key)", &[]);
+        let created =
+            ctx.storage().exec("create table if not exists sale(n integer primary key)", &[]);
         created.unwrap();
         Till { ctx, env }
     }

@@ -9,15 +9,25 @@ use crate::time::Time;
 impl fmt::Display for Trace {
     /// Simulated time, number, actor, what. The actor column is as wide as its longest name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (0..self.events().len()).try_for_each(|at| writeln!(f, "{}", self.line(at)))
+        let width = self.width();
+        (0..self.events().len()).try_for_each(|at| writeln!(f, "{}", self.aligned(at, width)))
     }
 }
 
 impl Trace {
     /// The line of the event at `index`, as the text form has it.
     pub fn line(&self, index: usize) -> String {
+        self.aligned(index, self.width())
+    }
+
+    /// The longest name among those to whom anything happened.
+    fn width(&self) -> usize {
+        let names = self.events().iter().map(|event| self.actor(event).chars().count());
+        names.max().unwrap_or(0)
+    }
+
+    fn aligned(&self, index: usize, width: usize) -> String {
         let event = &self.events()[index];
-        let width = self.actors().iter().map(|name| name.chars().count()).max().unwrap_or(0);
         let (at, number, actor) = (event.at, index + 1, self.actor(event));
         format!("{at:>10} {number:>5}  {actor:<width$}  {}", event.what)
     }

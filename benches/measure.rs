@@ -1,0 +1,75 @@
+//! Medians and the tables they are printed in.
+
+use std::fmt;
+use std::time::Duration;
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, SamplingMode};
+
+/// The median time of one `run`; none when the command line leaves it out.
+#[expect(clippy::disallowed_types, reason = "a benchmark measures real time")]
+pub fn median(
+    group: &mut BenchmarkGroup<WallTime>,
+    name: &str,
+    samples: usize,
+    mut run: impl FnMut(),
+) -> Option<Duration> {
+    let mut taken = Vec::new();
+    group.sampling_mode(SamplingMode::Flat).sample_size(samples);
+    group.bench_function(name, |bencher| {
+        bencher.iter_custom(|iterations| {
+            let start = std::time::Instant::now();
+            (0..iterations).for_each(|_| run());
+            let took = start.elapsed();
+            taken.push(took / u32::try_from(iterations).expect("a sample takes seconds"));
+            took
+        });
+    });
+    // Warming up goes through the same closure and comes first.
+    let mut measured = taken.split_off(taken.len().saturating_sub(samples));
+    measured.sort_unstable();
+    measured.get(measured.len() / 2).copied()
+}
+
+/// How often something that takes `one` fits in a second.
+pub fn per_second(one: Duration) -> u128 {
+    Duration::from_secs(1).as_nanos() / one.as_nanos().max(1)
+}
+
+/// How many times longer `one` is than `base`, with one decimal.
+pub fn ratio(one: Duration, base: Duration) -> String {
+    let tenths = one.as_nanos() * 10 / base.as_nanos().max(1);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// Rows of text under a header, as Markdown.
+pub struct Table<const COLUMNS: usize>(Vec<[String; COLUMNS]>);
+
+impl<const COLUMNS: usize> Table<COLUMNS> {
+    pub fn new(header: [&str; COLUMNS]) -> Table<COLUMNS> {
+        Table(vec![header.map(String::from)])
+    }
+
+    pub fn row(&mut self, cells: [String; COLUMNS]) {
+        self.0.push(cells);
+    }
+}
+
+impl<const COLUMNS: usize> fmt::Display for Table<COLUMNS> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+            self.0.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        });
+        for (at, row) in self.0.iter().enumerate() {
+            for (cell, width) in row.iter().zip(widths) {
+                write!(f, "| {cell:<width$} ")?;
+            }
+            writeln!(f, "|")?;
+            if at == 0 {
+                widths.iter().try_for_each(|width| write!(f, "|{:-<1$}", "", width + 2))?;
+                writeln!(f, "|")?;
+            }
+        }
+        Ok(())
+    }
+}

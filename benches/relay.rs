@@ -1,0 +1,56 @@
+//! The relay under random storms: what a run costs, and what judging, hashing and formatting its
+//! trace cost on top. Text is made only when it is asked for, so a search does not pay for it.
+
+mod measure;
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::Criterion;
+use measure::{Table, median};
+use thunderhead_props::{System, hunt};
+use thunderhead_sim::{Run, Scenario, Source};
+
+/// How many seeds the runs go through, round and round.
+const SEEDS: u64 = 1_000;
+const MAX_CRASHES: u32 = 3;
+
+type Weather = (Scenario, Source);
+
+fn main() {
+    let relay = thunderhead::systems::find("relay").expect("the relay is a system");
+    let random = |seed| hunt::of_seed(relay, seed, hunt::Strategy::Random, MAX_CRASHES);
+    let storms: Vec<Weather> = (0..SEEDS).map(random).collect();
+    let works: [(&str, fn(&System, &Weather)); 4] = [
+        ("run", |system, storm| _ = black_box(play(system, storm))),
+        ("run + invariants", judged),
+        ("run + trace hash", |system, storm| _ = black_box(play(system, storm).trace.hash())),
+        ("run + trace text", |system, storm| _ = black_box(play(system, storm).trace.to_string())),
+    ];
+
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("relay");
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
+    let mut turn = storms.iter().cycle();
+    let mut table = Table::new(["work", "median", "runs/s", "ratio"]);
+    let mut base = None;
+    for (name, work) in works {
+        let run = || work(relay, turn.next().expect("storms come round and round"));
+        let Some(took) = median(&mut group, name, 100, run) else { continue };
+        let base = *base.get_or_insert(took);
+        let per_second = measure::per_second(took).to_string();
+        table.row([name.into(), format!("{took:.1?}"), per_second, measure::ratio(took, base)]);
+    }
+    group.finish();
+    println!("{table}");
+}
+
+fn play(system: &System, (scenario, source): &Weather) -> Run {
+    hunt::play(system, "reference", scenario, source).expect("the relay serves its workload")
+}
+
+fn judged(system: &System, (scenario, source): &Weather) {
+    let judged = hunt::check(system, "reference", scenario, source);
+    let (_, violations) = judged.expect("the relay serves its workload");
+    assert!(violations.is_empty(), "the reference breaks a promise: {violations:?}");
+}

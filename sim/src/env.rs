@@ -43,7 +43,7 @@ impl Env {
 
     /// Waits; other tasks run meanwhile.
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        Sleep { world: self.world.clone(), duration, until: None }
+        Sleep { world: self.world.clone(), duration, planned: None }
     }
 
     /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
@@ -157,7 +157,8 @@ impl std::fmt::Debug for Env {
 struct Sleep {
     world: Rc<World>,
     duration: Duration,
-    until: Option<Time>,
+    /// When it ends, and the task that will be woken then.
+    planned: Option<(Time, u32)>,
 }
 
 impl Future for Sleep {
@@ -166,16 +167,17 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         let world = self.world.clone();
         let mut state = world.state();
-        let until = self.until.unwrap_or(state.now + self.duration);
-        self.until = Some(until);
+        let until = self.planned.map_or(state.now + self.duration, |(until, _)| until);
         if state.now >= until {
             return Poll::Ready(());
         }
         let task = state.current.expect("polled by the engine");
-        // A task that is polled for another reason sleeps on: one wake-up is enough.
-        if state.tasks[task as usize].waits != Waits::Until(until) {
+        // A task that is polled for another reason sleeps on: one wake-up is enough. Were there one
+        // for every poll, those left over from a finished sleep would breed in the next.
+        if self.planned != Some((until, task)) {
             let after = until - state.now;
             state.plan(after, Event::Wake { task });
+            self.planned = Some((until, task));
         }
         state.tasks[task as usize].waits = Waits::Until(until);
         Poll::Pending

@@ -13,6 +13,7 @@ use crate::fault::{Class, Fault};
 use crate::host::Work;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
+use crate::site::OpCode;
 use crate::storm::{Crossing, Verdict};
 use crate::trace::What;
 use crate::world::{Doom, InFlight, QUEUES_ACTOR, R2_ACTOR, State, World};
@@ -24,11 +25,11 @@ const NOTICE: Duration = Duration::from_millis(1);
 
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
-    pub fn request(&mut self, caller: u16, callee: Option<u16>, op: Op) -> u32 {
+    pub fn request(&mut self, caller: u16, callee: Option<u16>, op: Arc<Op>) -> u32 {
         let call = self.calls.len() as u32;
-        let (code, op) = (op.code(), Arc::new(op));
+        let code = op.code();
         self.record(caller, What::Call { call, op: op.clone() });
-        let verdict = self.judge(caller, callee, &op);
+        let verdict = self.judge(caller, callee, &op, code);
         let task = self.current;
         let flight =
             InFlight { caller, task, callee, op, code, verdict, outcome: None, closed: false };
@@ -37,7 +38,13 @@ impl State {
         call
     }
 
-    fn judge(&mut self, caller: u16, callee: Option<u16>, op: &Op) -> Option<Verdict> {
+    fn judge(
+        &mut self,
+        caller: u16,
+        callee: Option<u16>,
+        op: &Op,
+        code: OpCode,
+    ) -> Option<Verdict> {
         // A call to a service can kill its caller; a call to a worker can kill the worker.
         let victim = callee.unwrap_or(caller);
         let crossing = Crossing {
@@ -45,7 +52,7 @@ impl State {
             caller_name: &self.hosts[usize::from(caller)].name,
             mortal: self.host(victim).mortal,
             op,
-            code: op.code(),
+            code,
         };
         self.storm.verdict(&mut self.choices, &crossing)
     }
@@ -131,7 +138,8 @@ impl State {
         self.record(actor, What::Effect { call, op, outcome: outcome.clone() });
         for notify in notifications {
             let current = self.current.take();
-            self.request(R2_ACTOR, None, Op::Notify { queue: notify.queue, event: notify.event });
+            let op = Op::Notify { queue: notify.queue, event: notify.event };
+            self.request(R2_ACTOR, None, Arc::new(op));
             self.current = current;
         }
         if !copy {
@@ -208,17 +216,17 @@ impl World {
             return state.handler_died(call);
         }
         let op = flight.op.clone();
-        state.record(host, What::Begin { call, op: op.clone() });
+        state.record(host, What::Begin { call, op });
         drop(state);
-        let work = self.handler(host, call, copy, &op);
+        let work = self.handler(host, call, copy);
         self.spawn(host, Some(call), work);
     }
 
-    fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool, op: &Op) -> Work<()> {
+    fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool) -> Work<()> {
         let env = Env::new(self.clone(), host);
         let world = self.clone();
         let state = self.state();
-        match op {
+        match &*state.calls[call as usize].op {
             Op::Fetch { request, .. } => {
                 let handler = state.host(host).fetch.clone().expect("checked when it was called");
                 let request = request.clone();
@@ -244,7 +252,9 @@ impl World {
                     world.state().handled(call, copy, outcome, Some(result));
                 })
             }
-            Op::R2(_) | Op::Queue(_) | Op::Notify { .. } => unreachable!("{op} has no handler"),
+            op @ (Op::R2(_) | Op::Queue(_) | Op::Notify { .. }) => {
+                unreachable!("{op} has no handler")
+            }
         }
     }
 }

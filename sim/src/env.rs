@@ -126,15 +126,16 @@ impl Env {
 
     /// Sends a request to a worker.
     pub async fn fetch(&self, worker: &str, request: Request) -> Result<Response, Error> {
-        let callee = {
+        let found = {
             let state = self.world.state();
-            let found = state.host_named(worker);
-            found.filter(|host| state.host(*host).fetch.is_some())
+            let callee = state.host_named(worker).map(|host| state.host(host));
+            let serving = callee.filter(|host| host.fetch.is_some());
+            serving.map(|host| (host.key.index, host.name.clone()))
         };
-        let Some(callee) = callee else {
+        let Some((callee, to)) = found else {
             return Err(Error::app(format!("no worker called `{worker}` serves requests")));
         };
-        let op = Op::Fetch { to: worker.into(), request };
+        let op = Op::Fetch { to, request };
         match self.call(Some(callee), op).await.as_ref() {
             Ok(Reply::Fetch(response)) => Ok(response.clone()),
             Ok(other) => unreachable!("a fetch was answered with {other}"),
@@ -144,7 +145,9 @@ impl Env {
 
     /// Passes the doorway.
     pub(crate) fn call(&self, callee: Option<u16>, op: Op) -> Call {
-        Call { world: self.world.clone(), host: self.host, stage: Stage::Ready(callee, Some(op)) }
+        // An operation is large; on the heap it does not make every future around it large too.
+        let stage = Stage::Ready(callee, Some(Arc::new(op)));
+        Call { world: self.world.clone(), host: self.host, stage }
     }
 }
 
@@ -192,7 +195,7 @@ pub(crate) struct Call {
 }
 
 enum Stage {
-    Ready(Option<u16>, Option<Op>),
+    Ready(Option<u16>, Option<Arc<Op>>),
     Sent(u32),
 }
 

@@ -45,7 +45,7 @@ impl State {
         // A host that is down gets its batches when it is back: `restart` plans the pumps again.
         while self.host(host).up {
             let Some(op) = self.take(queue, host) else { break };
-            self.request(QUEUES_ACTOR, Some(host), op);
+            self.request(QUEUES_ACTOR, Some(host), Arc::new(op));
         }
         if self.host(host).up {
             self.plan_pump(queue);

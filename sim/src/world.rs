@@ -221,9 +221,9 @@ impl State {
 
     /// A reply reaches its caller, who may have given up before.
     pub fn reply(&mut self, call: u32) {
-        let flight = &self.calls[call as usize];
+        let flight = &mut self.calls[call as usize];
         if !flight.closed {
-            let outcome = flight.outcome.clone().expect("a reply on its way has an outcome");
+            let outcome = flight.outcome.take().expect("a reply on its way has an outcome");
             self.answer(call, outcome);
         }
     }

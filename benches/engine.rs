@@ -105,7 +105,9 @@ fn main() {
         ]);
     }
     group.finish();
-    println!("One run: {UPLOADS} workflows. The ratio is to this engine with the same rows.\n{table}");
+    println!(
+        "One run: {UPLOADS} workflows. The ratio is to this engine with the same rows.\n{table}"
+    );
 }
 
 /// Plans whose crash lasts equally long in every world. The engine draws how long a host stays

@@ -1,3 +1,9 @@
-//! The reference systems and their runner.
+#![doc = include_str!("../README.md")]
 
+pub mod explore;
+pub mod plan;
+pub mod quiet;
 pub mod systems;
+
+/// The version that failure files carry.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");

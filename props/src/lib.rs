@@ -3,15 +3,19 @@
 //! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
+mod guided;
 pub mod hunt;
 mod invariant;
+#[cfg(test)]
+mod mutant;
 mod platform;
 mod relay;
 mod strategy;
 mod system;
 
+pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::PLATFORM;
 pub use relay::RELAY;
-pub use strategy::{Storm, StormTree, Storms, storm};
+pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

@@ -130,3 +130,68 @@ fn died_mid_call(trace: &Trace) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutant::History;
+
+    #[test]
+    fn a_history_that_ends_in_a_panic_a_wait_or_a_loop_is_rejected() {
+        assert_eq!(comes_to_rest(&History::default().trace()), Ok(()));
+        for what in [
+            What::Panic { message: "no".into() },
+            What::Stuck { doing: "nothing".into(), waits: "all".into() },
+            What::Livelock { steps: 9 },
+        ] {
+            let mut history = History::default();
+            history.push(what);
+            assert_eq!(comes_to_rest(&history.trace()).unwrap_err().event, Some(0));
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_decided_again_is_rejected() {
+        let trace = |fates: &[Fate]| {
+            let mut history = History::default();
+            for fate in fates {
+                history.settled(fate.clone());
+            }
+            history.trace()
+        };
+        let retried = Fate::Retried { at: thunderhead_sim::Time::ZERO };
+        assert_eq!(settled_once(&trace(&[retried.clone(), Fate::Acked, Fate::Gone])), Ok(()));
+        for second in [Fate::Acked, Fate::Dropped, retried] {
+            assert_eq!(settled_once(&trace(&[Fate::Acked, second])).unwrap_err().event, Some(1));
+        }
+    }
+
+    #[test]
+    fn a_message_that_was_delivered_and_forgotten_is_rejected() {
+        let mut history = History::default();
+        history.delivered();
+        assert!(no_message_lost(&history.trace()).is_err());
+        history.settled(Fate::Retried { at: thunderhead_sim::Time::ZERO });
+        assert!(no_message_lost(&history.trace()).is_err());
+        history.settled(Fate::Acked);
+        assert_eq!(no_message_lost(&history.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_second_delivery_is_seen() {
+        let mut history = History::default();
+        history.begun();
+        assert!(!delivered_twice(&history.trace()));
+        history.begun();
+        assert!(delivered_twice(&history.trace()));
+    }
+
+    #[test]
+    fn an_effect_on_behalf_of_the_dead_is_seen() {
+        let mut history = History::default();
+        history.called(7).push(What::Crash { fault: Fault::Crash, call: None });
+        assert!(!died_mid_call(&history.trace()));
+        history.effect(7);
+        assert!(died_mid_call(&history.trace()));
+    }
+}

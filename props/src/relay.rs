@@ -118,3 +118,58 @@ fn renewed(trace: &Trace) -> bool {
     let mut seen = BTreeSet::new();
     stored(trace).any(|put| put.bucket == "receipts" && !seen.insert(put.key))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mutant::History;
+
+    const V1: &str = "11111111aaaaaaaa";
+    const V2: &str = "22222222bbbbbbbb";
+
+    /// Two uploads of one photo and the receipts in the given order.
+    fn receipts(versions: &[&str]) -> Trace {
+        let mut history = History::default();
+        history.stored("photos", "cat", "one", V1).stored("photos", "cat", "two", V2);
+        for version in versions {
+            history.stored("receipts", "cat", version, "r");
+        }
+        history.trace()
+    }
+
+    #[test]
+    fn an_upload_without_its_receipt_is_rejected() {
+        assert_eq!(every_upload(&receipts(&[V1, V2])), Ok(()));
+        let error = every_upload(&receipts(&[])).unwrap_err();
+        assert_eq!(error.message, "cat has no receipt for 22222222");
+    }
+
+    #[test]
+    fn a_receipt_for_an_older_version_is_rejected() {
+        assert!(every_upload(&receipts(&[V1])).is_err());
+    }
+
+    #[test]
+    fn a_version_written_down_twice_is_rejected_where_it_happens() {
+        assert_eq!(one_receipt(&receipts(&[V1, V2])), Ok(()));
+        assert_eq!(one_receipt(&receipts(&[V1, V2, V2])).unwrap_err().event, Some(4));
+    }
+
+    #[test]
+    fn a_receipt_that_goes_back_is_rejected_where_it_happens() {
+        assert_eq!(never_back(&receipts(&[V1, V2])), Ok(()));
+        assert_eq!(never_back(&receipts(&[V2, V1])).unwrap_err().event, Some(3));
+    }
+
+    #[test]
+    fn a_receipt_for_nothing_is_rejected() {
+        let error = never_back(&receipts(&["33333333"])).unwrap_err();
+        assert_eq!(error.message, "cat has a receipt for no upload of it");
+    }
+
+    #[test]
+    fn a_renewed_receipt_is_seen() {
+        assert!(!renewed(&receipts(&[V1])));
+        assert!(renewed(&receipts(&[V1, V2])));
+    }
+}

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use proptest::prelude::Rng as _;
+use proptest::prelude::{ProptestConfig, Rng as _};
 use proptest::strategy::{NewTree, Strategy as Generates, ValueTree};
 use proptest::test_runner::TestRunner;
 use thunderhead_sim::{Case, Misfit, Run, Scenario, Shrinker, Source, Tape};
@@ -27,6 +27,15 @@ use crate::system::System;
 /// ```
 pub fn storm(system: &'static System, variant: &'static str) -> Storms {
     Storms { system, variant }
+}
+
+/// Proptest's settings with so many cases, unless `PROPTEST_CASES` asks for another number.
+pub fn cases(cases: u32) -> ProptestConfig {
+    let asked = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        return asked;
+    }
+    ProptestConfig { cases, ..asked }
 }
 
 /// See [`storm`].

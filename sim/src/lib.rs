@@ -23,6 +23,7 @@ mod rng;
 mod rule;
 mod run;
 mod scenario;
+mod script;
 mod shrink;
 mod sim;
 mod site;
@@ -50,6 +51,9 @@ pub use rng::Rng;
 pub use rule::{Filter, Rule};
 pub use run::{End, Run};
 pub use scenario::{Kill, Scenario, Send, Timing};
+pub use script::{
+    Choices, Expect, ExpectWord, Failure, Place, Roster, Script, ScriptError, ScriptFile, closest,
+};
 pub use shrink::{Case, Shrinker, shrink};
 pub use sim::{Misfit, simulate};
 pub use site::{Kind, OpCode, Site};

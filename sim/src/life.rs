@@ -1,5 +1,7 @@
 //! Death and return of hosts.
 
+use std::time::Duration;
+
 use crate::agenda::Event;
 use crate::fault::Fault;
 use crate::site::OpCode;
@@ -10,6 +12,17 @@ impl State {
     /// A host dies: its futures are dropped, what the platform stores stays, and the calls it was
     /// handling fail. Requests it had sent are still on their way.
     pub fn crash(&mut self, host: u16, fault: Fault, call: Option<u32>) {
+        self.crash_for(host, fault, call, None);
+    }
+
+    /// The same, with how long the host stays down when a script says so.
+    pub fn crash_for(
+        &mut self,
+        host: u16,
+        fault: Fault,
+        call: Option<u32>,
+        down: Option<Duration>,
+    ) {
         if !self.host(host).up {
             return;
         }
@@ -27,7 +40,9 @@ impl State {
         for call in orphaned {
             self.handler_died(call);
         }
-        let down = self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key);
+        let down = down.unwrap_or_else(|| {
+            self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key)
+        });
         self.plan(down, Event::Restart { host });
     }
 
@@ -48,7 +63,12 @@ impl State {
     /// After a poll: does the host that was polled die?
     pub fn crash_after_poll(&mut self, host: u16) {
         if let Some(doom) = self.doomed.take() {
-            return self.crash(doom.host, doom.fault, Some(doom.call));
+            self.crash(doom.host, doom.fault, Some(doom.call));
+            // A handler that had just finished is no longer a task that the crash would find.
+            if self.calls[doom.call as usize].callee.is_some() {
+                self.handler_died(doom.call);
+            }
+            return;
         }
         let slot = &self.hosts[usize::from(host)];
         if slot.mortal && self.storm.crashes(&mut self.choices, slot.key, &slot.name) {

@@ -76,6 +76,11 @@ impl Filter {
         &self.call
     }
 
+    /// Whether the name of a call, or of a host, fits its pattern for that.
+    pub fn fits(&self, name: &str) -> bool {
+        glob(&self.call, name)
+    }
+
     /// Whether it names the deliveries of `queue`.
     pub(crate) fn names_queue(&self, queue: &str) -> bool {
         glob(&self.call, "queue.deliver")

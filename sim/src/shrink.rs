@@ -3,9 +3,12 @@
 //! The shrinker never runs anything. It is asked for a candidate and told what came of it, so that
 //! the command line and proptest's own shrinking loop drive the same code.
 
+use std::collections::VecDeque;
+
 use crate::run::Run;
 use crate::scenario::Scenario;
-use crate::tape::Tape;
+use crate::tape::{Deviation, Tape};
+use crate::time::Time;
 
 /// A scenario with the choices that decide it: everything needed to play a run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,11 +20,13 @@ pub struct Case {
 }
 
 impl Case {
-    /// What is made smaller: requests first, then deviations, then how strong and late they are.
-    fn size(&self) -> (usize, usize, u64, u64) {
+    /// What is made smaller: requests first, then deviations, then how strong and late they are,
+    /// then how long the requests take to come.
+    fn size(&self) -> (usize, usize, u64, u64, u64) {
         let strength = self.tape.0.iter().map(|deviation| u64::from(deviation.value)).sum();
         let lateness = self.tape.0.iter().map(|deviation| u64::from(deviation.nth)).sum();
-        (self.scenario.sends.len(), self.tape.len(), strength, lateness)
+        let waiting = self.scenario.sends.iter().map(|send| send.at.as_ms()).sum();
+        (self.scenario.sends.len(), self.tape.len(), strength, lateness, waiting)
     }
 }
 
@@ -30,7 +35,8 @@ impl Case {
 /// ```
 /// use thunderhead_sim::{Case, Scenario, Shrinker, Tape};
 ///
-/// let tape = Tape(vec!["crash web #3 = 1/2".parse().unwrap(), "crash web #9 = 1/2".parse().unwrap()]);
+/// let lines = ["crash web #3 = 1/2", "crash web #9 = 1/2"];
+/// let tape = Tape(lines.iter().map(|line| line.parse().unwrap()).collect());
 /// let mut shrinker = Shrinker::new(Case { scenario: Scenario::default(), tape });
 /// while let Some(candidate) = shrinker.candidate() {
 ///     // Suppose that any crash at all is enough to fail.
@@ -42,42 +48,137 @@ impl Case {
 #[derive(Clone, Debug)]
 pub struct Shrinker {
     best: Case,
-    pending: Option<Case>,
-    pass: Pass,
-    /// Where in the pass the next candidate is made.
-    at: usize,
-    /// How many deviations are removed at once, or how far one is lowered.
-    step: usize,
+    pending: Option<(Edit, Case)>,
+    pass: usize,
+    edits: VecDeque<Edit>,
     improved: bool,
     tried: u32,
 }
 
 /// A shrink that has not ended after so many runs has found what it will find.
 const TRIES_MAX: u32 = 5_000;
+/// Turns are rearranged only when few deviations are left.
+const FEW: usize = 6;
+/// How many earlier turns of a deviation are tried, from the first on.
+const TURNS: u32 = 40;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
-    Sends,
-    Deviations,
-    Values,
-    Turns,
-    Done,
+/// One way to make a case smaller.
+#[derive(Clone, Copy, Debug)]
+enum Edit {
+    /// Leaves out `size` deviations from `at` on.
+    Cut {
+        at: usize,
+        size: usize,
+    },
+    /// Leaves out a request.
+    Unsend {
+        send: usize,
+    },
+    /// Leaves out a request and moves one deviation to an earlier turn: what came before it at its
+    /// site may have been that request's doing.
+    UnsendAndMove {
+        send: usize,
+        deviation: usize,
+        nth: u32,
+    },
+    /// Leaves out a request and moves every deviation forward.
+    UnsendAndShift {
+        send: usize,
+        by: u32,
+    },
+    Weaken {
+        deviation: usize,
+        value: u32,
+    },
+    Move {
+        deviation: usize,
+        nth: u32,
+    },
+    /// Closes the gap before a request.
+    Hurry {
+        send: usize,
+    },
+}
+
+/// The passes over a case, repeated until none helps.
+const PASSES: [fn(&Case) -> VecDeque<Edit>; 6] = [
+    |case| cuts(case, case.tape.len().div_ceil(2), 0),
+    |case| (0..case.scenario.sends.len()).map(|send| Edit::Unsend { send }).collect(),
+    unsends,
+    |case| per_deviation(case, |d| d.value, |deviation, value| Edit::Weaken { deviation, value }),
+    |case| per_deviation(case, |d| d.nth, |deviation, nth| Edit::Move { deviation, nth }),
+    |case| (0..case.scenario.sends.len()).map(|send| Edit::Hurry { send }).collect(),
+];
+
+/// Cuts of `size` from `from` on, then of half that size over the whole tape, and so on.
+fn cuts(case: &Case, size: usize, from: usize) -> VecDeque<Edit> {
+    let sizes = std::iter::successors(Some(size), |size| Some(size / 2)).take_while(|s| *s > 0);
+    let mut from = Some(from);
+    let places = sizes.flat_map(|size| {
+        let start = from.take().unwrap_or(0);
+        (start..case.tape.len()).step_by(size).map(move |at| Edit::Cut { at, size })
+    });
+    places.collect()
+}
+
+fn unsends(case: &Case) -> VecDeque<Edit> {
+    let (sends, tape) = (case.scenario.sends.len(), &case.tape.0);
+    if tape.len() > FEW {
+        return VecDeque::new();
+    }
+    let moves = (0..sends).flat_map(|send| {
+        let turns = tape.iter().enumerate().flat_map(move |(deviation, line)| {
+            let earlier = 1..line.nth.min(TURNS);
+            earlier.map(move |nth| Edit::UnsendAndMove { send, deviation, nth })
+        });
+        turns.chain((1..=TURNS / 4).map(move |by| Edit::UnsendAndShift { send, by }))
+    });
+    moves.collect()
+}
+
+/// For each deviation the smaller values of one of its numbers, smallest first.
+fn per_deviation(
+    case: &Case,
+    number: fn(&Deviation) -> u32,
+    edit: fn(usize, u32) -> Edit,
+) -> VecDeque<Edit> {
+    let lines = case.tape.0.iter().enumerate();
+    let smaller = |(at, line)| (1..number(line).min(TURNS)).map(move |value| edit(at, value));
+    lines.flat_map(smaller).collect()
+}
+
+impl Edit {
+    fn apply(self, case: &mut Case) {
+        let (sends, tape) = (&mut case.scenario.sends, &mut case.tape.0);
+        match self {
+            Edit::Cut { at, size } => drop(tape.drain(at..(at + size).min(tape.len()))),
+            Edit::Unsend { send } => drop(sends.remove(send)),
+            Edit::UnsendAndMove { send, deviation, nth } => {
+                sends.remove(send);
+                tape[deviation].nth = nth;
+            }
+            Edit::UnsendAndShift { send, by } => {
+                sends.remove(send);
+                tape.iter_mut().for_each(|line| line.nth = line.nth.saturating_sub(by).max(1));
+            }
+            Edit::Weaken { deviation, value } => tape[deviation].value = value,
+            Edit::Move { deviation, nth } => tape[deviation].nth = nth,
+            Edit::Hurry { send } => {
+                let before = send.checked_sub(1).map_or(Time::ZERO, |before| sends[before].at);
+                let gap = sends[send].at - before;
+                for later in &mut sends[send..] {
+                    later.at = Time::ZERO + ((later.at - Time::ZERO) - gap);
+                }
+            }
+        }
+    }
 }
 
 impl Shrinker {
     /// Begins with a case that fails.
     pub fn new(case: Case) -> Shrinker {
-        let mut shrinker = Shrinker {
-            best: case,
-            pending: None,
-            pass: Pass::Sends,
-            at: 0,
-            step: 1,
-            improved: false,
-            tried: 0,
-        };
-        shrinker.enter(Pass::Deviations);
-        shrinker
+        let edits = PASSES[0](&case);
+        Shrinker { best: case, pending: None, pass: 0, edits, improved: false, tried: 0 }
     }
 
     /// The smallest failing case so far.
@@ -92,96 +193,51 @@ impl Shrinker {
 
     /// A smaller case to try; none when no smaller one is left.
     pub fn candidate(&mut self) -> Option<Case> {
-        while self.pass != Pass::Done && self.tried < TRIES_MAX {
-            let candidate = self.propose();
-            if let Some(candidate) = candidate.filter(|case| case.size() < self.best.size()) {
+        while self.tried < TRIES_MAX {
+            let Some(edit) = self.edits.pop_front() else {
+                if !self.next_pass() {
+                    return None;
+                }
+                continue;
+            };
+            let mut case = self.best.clone();
+            edit.apply(&mut case);
+            if case.size() < self.best.size() {
                 self.tried += 1;
-                self.pending = Some(candidate.clone());
-                return Some(candidate);
+                self.pending = Some((edit, case.clone()));
+                return Some(case);
             }
-            self.advance();
         }
         None
     }
 
     /// What came of the last candidate: the tape of its run if it still fails.
     pub fn tell(&mut self, failed: Option<Tape>) {
-        let Some(candidate) = self.pending.take() else { return };
-        let Some(tape) = failed else { return self.advance() };
+        let Some((edit, candidate)) = self.pending.take() else { return };
+        let Some(tape) = failed else { return };
         // What the run really consumed is often smaller: deviations it never reached are gone.
         let consumed = Case { scenario: candidate.scenario.clone(), tape };
         self.best = if consumed.size() < candidate.size() { consumed } else { candidate };
         self.improved = true;
-        // The same place again: what moved up into it has not been tried there.
-    }
-
-    /// The candidate at the current place, or none when the place is past the end.
-    fn propose(&self) -> Option<Case> {
-        let mut case = self.best.clone();
-        match self.pass {
-            Pass::Sends => {
-                (self.at < case.scenario.sends.len())
-                    .then(|| case.scenario.sends.remove(self.at))?;
-            }
-            Pass::Deviations => {
-                let end = (self.at + self.step).min(case.tape.len());
-                (self.at < end).then(|| drop(case.tape.0.drain(self.at..end)))?;
-            }
-            Pass::Values => lower(&mut case.tape.0.get_mut(self.at)?.value, self.step)?,
-            Pass::Turns => lower(&mut case.tape.0.get_mut(self.at)?.nth, self.step)?,
-            Pass::Done => return None,
-        }
-        Some(case)
-    }
-
-    /// Moves to the next place, step or pass.
-    fn advance(&mut self) {
-        let places = match self.pass {
-            Pass::Sends => self.best.scenario.sends.len(),
-            _ => self.best.tape.len(),
-        };
-        match self.pass {
-            Pass::Sends => self.at += 1,
-            Pass::Deviations => self.at += self.step,
-            // The same deviation in smaller steps, then the next one.
-            Pass::Values | Pass::Turns if self.step > 1 => self.step /= 2,
-            Pass::Values | Pass::Turns => (self.at, self.step) = (self.at + 1, FARTHEST),
-            Pass::Done => return,
-        }
-        if self.at < places {
-            return;
-        }
-        match self.pass {
-            Pass::Deviations if self.step > 1 => (self.at, self.step) = (0, self.step / 2),
-            Pass::Deviations => self.enter(Pass::Sends),
-            Pass::Sends => self.enter(Pass::Values),
-            Pass::Values => self.enter(Pass::Turns),
-            Pass::Turns if self.improved => {
-                self.improved = false;
-                self.enter(Pass::Deviations);
-            }
-            Pass::Turns | Pass::Done => self.pass = Pass::Done,
-        }
-    }
-
-    fn enter(&mut self, pass: Pass) {
-        self.pass = pass;
-        self.at = 0;
-        self.step = match pass {
-            Pass::Deviations => self.best.tape.len().div_ceil(2).max(1),
-            Pass::Values | Pass::Turns => FARTHEST,
-            Pass::Sends | Pass::Done => 1,
+        self.edits = match edit {
+            // The same place again: what moved up into it has not been tried there.
+            Edit::Cut { at, size } => cuts(&self.best, size, at),
+            _ => PASSES[self.pass](&self.best),
         };
     }
-}
 
-/// The first step by which a number is lowered; a power of two beyond which few sites go.
-const FARTHEST: usize = 64;
-
-/// Lowers `number`, which stays at least 1; none when this step would not change it.
-fn lower(number: &mut u32, step: usize) -> Option<()> {
-    let lowered = number.saturating_sub(step as u32).max(1);
-    (lowered < *number).then(|| *number = lowered)
+    /// Goes on to the next pass, or round again if this round helped.
+    fn next_pass(&mut self) -> bool {
+        self.pass += 1;
+        if self.pass == PASSES.len() {
+            self.pass = 0;
+            if !std::mem::take(&mut self.improved) {
+                return false;
+            }
+        }
+        self.edits = PASSES[self.pass](&self.best);
+        true
+    }
 }
 
 /// Shrinks a failing case with `run`, which plays a case and says whether it still fails.
@@ -196,7 +252,7 @@ pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<Run>) -> Shrinker
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Send, Time};
+    use crate::Send;
 
     fn case(sends: u64, lines: &[&str]) -> Case {
         let sends = (0..sends).map(|at| Send::new(Time::from_ms(at), "PUT", "/a", "")).collect();
@@ -225,6 +281,18 @@ mod tests {
         assert_eq!(small.scenario.sends.len(), 2);
         assert_eq!(small.tape.0.len(), 1);
         assert_eq!(small.tape.0[0].to_string(), "verdict web>r2.put #1 = 3/8");
+    }
+
+    #[test]
+    fn a_deviation_moves_forward_with_the_requests_that_were_before_it() {
+        // The third put of the run is lost, and it is the last request that matters.
+        let start = case(3, &["verdict web>r2.put #3 = 1/2"]);
+        let fails = |case: &Case| {
+            case.tape.0.first().map(|d| d.nth as usize) == Some(case.scenario.sends.len())
+        };
+        let small = minimal(start, fails);
+        assert_eq!(small.scenario.sends.len(), 1);
+        assert_eq!(small.tape.0[0].nth, 1);
     }
 
     #[test]

@@ -276,9 +276,9 @@ impl State {
                 self.plan_expiry();
             }
             Event::Kill { index } => {
-                let name = self.scenario.kills[index].host.clone();
-                let host = self.host_named(&name).expect("checked before the run began");
-                self.crash(host, Fault::Crash, None);
+                let kill = self.scenario.kills[index].clone();
+                let host = self.host_named(&kill.host).expect("checked before the run began");
+                self.crash_for(host, Fault::Crash, None, kill.down);
             }
             Event::Calm => {
                 self.storm.end();

@@ -93,6 +93,11 @@ impl OpCode {
     /// For sites that belong to no call.
     pub const NONE: OpCode = OpCode(0);
 
+    /// Every kind of call.
+    pub fn all() -> impl Iterator<Item = OpCode> {
+        (1..OPS.len()).map(|at| OpCode(at as u8))
+    }
+
     /// The code of `name`, if there is such a call.
     pub fn find(name: &str) -> Option<OpCode> {
         OPS.binary_search(&name).ok().map(|at| OpCode(at as u8))

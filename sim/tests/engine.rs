@@ -1,66 +1,196 @@
-//! The engine, from outside.
-use thunderhead_sim::queue::{ConsumerConfig, QueueConfig};
-use thunderhead_sim::r2::{BucketConfig, EventType};
+//! How runs end, what the calm heals, what a tape replays.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::time::Duration;
+
+use support::{count, lines, mount, uploads};
 use thunderhead_sim::*;
 
-fn mount(cloud: &mut Cloud) {
-    cloud.queue("uploads", QueueConfig::default());
-    let rules = vec![r2::Rule::new("uploads", [EventType::ObjectCreate])];
-    cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
-    cloud.bucket("copies", BucketConfig::default());
-    cloud.worker("web").fetch(|env, request| async move {
-        env.bucket("photos").put(&request.path[1..], request.body.clone()).execute().await?;
-        Ok(Response::new(201, ""))
+fn benign(mount: &dyn Fn(&mut Cloud)) -> Run {
+    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { sends, max_steps: 2_000, ..Scenario::default() };
+    simulate(&scenario, &Source::Tape(Tape::benign()), mount).unwrap()
+}
+
+#[test]
+fn a_deadlock_names_who_waits_for_what() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            env.fetch("back", Request::new("GET", "/job", "")).await
+        });
+        cloud.worker("back").fetch(|_, _| std::future::pending());
     });
-    cloud.worker("relay").queue(
-        &[("uploads", ConsumerConfig::default())],
-        |env, batch| async move {
-            for message in batch.messages() {
-                let event = r2::Notification::parse(&message.body().data)
-                    .map_err(|e| Error::app(e.to_string()))?;
-                let Some(found) = env.bucket("photos").get(&event.object.key).execute().await?
-                else {
-                    continue;
-                };
-                env.bucket("copies").put(&event.object.key, found.body.unwrap()).execute().await?;
-                message.ack();
+    assert_eq!(run.end, End::Deadlock);
+    let stuck = lines(&run, "STUCK");
+    assert_eq!(stuck.len(), 3, "{}", run.trace);
+    assert_eq!(
+        stuck[1],
+        "web STUCK handling #0 fetch web GET /, waits for the reply to #1 fetch back GET /job"
+    );
+    assert!(stuck[2].contains("a channel or a lock that nobody will wake"), "{}", stuck[2]);
+}
+
+#[test]
+fn a_livelock_ends_at_the_step_limit_and_names_the_busiest() {
+    let run = benign(&|cloud| {
+        cloud.bucket("shelf", r2::BucketConfig::default());
+        cloud.worker("web").fetch(|env, _| async move {
+            loop {
+                env.bucket("shelf").head("k").await?;
             }
-            Ok(())
-        },
+        });
+    });
+    assert_eq!(run.end, End::Livelock);
+    assert_eq!(lines(&run, "LOOPS"), ["web LOOPS still busy after 2000 steps"]);
+}
+
+#[test]
+fn a_panic_is_part_of_the_history() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|_, _| async { panic!("no photo of {}", "that name") });
+    });
+    assert_eq!(run.end, End::Panic);
+    assert_eq!(lines(&run, "PANIC"), ["web PANIC no photo of that name"]);
+}
+
+#[test]
+fn after_the_calm_nothing_is_drawn_and_everybody_is_up() {
+    let faults = FaultSet::explored();
+    let storm = Duration::from_secs(1);
+    let sends = uploads(&[0, 500, 990, 2_000, 3_000]);
+    let scenario = Scenario { sends, faults, storm, max_crashes: 9, ..Scenario::default() };
+    let mut crashed = 0;
+    for seed in 0..200 {
+        let swarm = Swarm::calm().with(Fault::Crash, 200).with(Fault::Fail, 200);
+        let run = simulate(&scenario, &Source::Random { seed, swarm }, &mount).unwrap();
+        let text = run.trace.to_string();
+        let (before, after) = text.split_once("the storm is over").expect("the calm comes");
+        crashed += before.matches("CRASH").count();
+        assert_eq!(after.matches("FAULT").count() + after.matches("CRASH").count(), 0, "{text}");
+        let (downs, ups) = (text.matches("CRASH").count(), text.matches("boot").count());
+        assert_eq!(downs, ups, "who died is back\n{text}");
+    }
+    assert!(crashed > 50, "there was a storm to recover from");
+}
+
+#[test]
+fn a_tape_replays_a_random_run_to_the_byte() {
+    let faults = FaultSet::explored();
+    for (seed, timing) in (0..100).zip([Timing::Latency, Timing::Order].into_iter().cycle()) {
+        let sends = uploads(&[0, 3, 1_000]);
+        let scenario = Scenario { sends, faults, timing, ..Scenario::default() };
+        let swarm = Swarm::of_seed(seed, faults);
+        let source = match timing {
+            Timing::Latency => Source::Random { seed, swarm },
+            Timing::Order => Source::Pct { seed, swarm, depth: 3 },
+        };
+        let run = simulate(&scenario, &source, &mount).unwrap();
+        let again = simulate(&scenario, &Source::Tape(run.tape()), &mount).unwrap();
+        assert_eq!(again.trace.to_string(), run.trace.to_string(), "seed {seed}");
+        assert_eq!(again.trace.hash(), run.trace.hash());
+        assert_eq!(again.draws, run.draws);
+    }
+}
+
+#[test]
+fn json_lines_carry_the_same_content_as_the_text() {
+    let faults = FaultSet::explored();
+    let scenario = Scenario { sends: uploads(&[0, 3, 1_000]), faults, ..Scenario::default() };
+    for seed in 0..50 {
+        let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
+        let run = simulate(&scenario, &source, &mount).unwrap();
+        let read = Trace::from_jsonl(&run.trace.to_jsonl()).unwrap();
+        let what = |trace: &Trace| -> Vec<_> {
+            trace
+                .events()
+                .iter()
+                .map(|e| (e.at, trace.actor(e).to_string(), e.what.clone()))
+                .collect()
+        };
+        assert_eq!(what(&read), what(&run.trace));
+    }
+    let error = Trace::from_jsonl("{}\n").unwrap_err().to_string();
+    assert!(error.starts_with("line 1: not a trace event"), "{error}");
+}
+
+#[test]
+fn the_crash_budget_is_kept() {
+    let faults = FaultSet::crashes();
+    for max_crashes in 0..3 {
+        let sends = uploads(&[0, 3, 1_000]);
+        let scenario = Scenario { sends, faults, max_crashes, ..Scenario::default() };
+        for seed in 0..50 {
+            let swarm = FaultSet::crashes().iter().fold(Swarm::calm(), |s, f| s.with(f, 300));
+            let run = simulate(&scenario, &Source::Random { seed, swarm }, &mount).unwrap();
+            assert!(run.crashes <= max_crashes, "{}", run.trace);
+        }
+    }
+}
+
+#[test]
+fn a_scenario_that_does_not_fit_its_cloud_is_refused() {
+    let play = |scenario: Scenario| {
+        let source = Source::Tape(Tape::benign());
+        simulate(&scenario, &source, &mount).unwrap_err().to_string()
+    };
+    let mut sends = uploads(&[0]);
+    sends[0].to = Some("webb".into());
+    assert_eq!(
+        play(Scenario { sends, ..Scenario::default() }),
+        "no worker called `webb` serves requests"
+    );
+    let kills = vec![Kill { at: Time::ZERO, host: "client".into(), down: None }];
+    assert_eq!(
+        play(Scenario { kills, ..Scenario::default() }),
+        "there is no worker `client` to kill"
     );
 }
 
 #[test]
-fn smoke() {
-    let scenario = Scenario {
-        sends: vec![
-            Send::new(Time::ZERO, "PUT", "/cat.jpg", "meow"),
-            Send::new(Time::from_ms(700), "PUT", "/dog.jpg", "woof"),
-        ],
-        faults: FaultSet::explored(),
-        ..Scenario::default()
-    };
-    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &mount).unwrap();
-    println!("{}", run.trace);
-    println!("{:?} {} draws", run.end, run.draws.len());
-    for seed in 0..4 {
-        let run = simulate(
-            &scenario,
-            &Source::Random { seed, swarm: Swarm::of_seed(seed, scenario.faults) },
-            &mount,
-        )
-        .unwrap();
-        println!("{}", run.trace);
-        println!(
-            "{:?} {} draws {}",
-            run.end,
-            run.draws.len(),
-            Swarm::of_seed(seed, scenario.faults)
-        );
-        let again = simulate(&scenario, &Source::Tape(run.tape()), &mount).unwrap();
-        assert_eq!(again.trace.to_string(), run.trace.to_string());
-        assert_eq!(again.trace.hash(), run.trace.hash());
-        let back = Trace::from_jsonl(&run.trace.to_jsonl()).unwrap();
-        assert_eq!(back.to_string().replace(" ", ""), run.trace.to_string().replace(" ", ""));
-    }
+fn spawned_work_timeouts_and_channels_run_on_the_same_engine() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+            let inner = env.clone();
+            let joined = env.spawn(async move {
+                inner.sleep(Duration::from_secs(3)).await;
+                sender.send("three seconds later").await.expect("the receiver waits");
+                7
+            });
+            let received = receiver.recv().await.expect("a value is sent");
+            let never = env.timeout(Duration::from_secs(1), std::future::pending::<()>()).await;
+            env.log(format!("{received} {} {never:?}", joined.await));
+            Ok(Response::new(200, ""))
+        });
+    });
+    assert_eq!(lines(&run, "log"), ["web log three seconds later 7 None"]);
+    assert!(run.trace.to_string().contains("4.001s"), "{}", run.trace);
+}
+
+#[test]
+fn background_work_keeps_an_invocation_open_and_its_failure_counts() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            let inner = env.clone();
+            env.wait_until(async move {
+                inner.sleep(Duration::from_secs(5)).await;
+                Err(Error::app("the background failed"))
+            });
+            Ok(Response::new(200, ""))
+        });
+    });
+    assert_eq!(lines(&run, "end"), ["web end #0 error: the background failed"]);
+    assert_eq!(count(&run, "5.00"), 2, "{}", run.trace);
+}
+
+#[test]
+fn a_client_tries_again_as_often_as_it_says() {
+    let sends = vec![Send::new(Time::ZERO, "PUT", "/a", "x").retried(2)];
+    let rules = vec![Rule { times: 2, ..Rule::once(Fault::Fail, "r2.put") }];
+    let run = support::play(sends, rules);
+    assert_eq!(count(&run, "client  call"), 3, "{}", run.trace);
+    assert_eq!(lines(&run, "client  return").last().unwrap(), "client return #4 201");
 }

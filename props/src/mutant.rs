@@ -1,0 +1,82 @@
+//! Doctored histories, for the tests of the invariants.
+
+use std::sync::Arc;
+
+use thunderhead_sim::queue::{self, Fate, MessageBody, Queues};
+use thunderhead_sim::r2::{self, Object};
+use thunderhead_sim::{Event, Op, Reply, Time, Trace, What};
+
+/// A history made by hand; everything happens to one actor.
+#[derive(Default)]
+pub struct History {
+    events: Vec<Event>,
+}
+
+impl History {
+    pub fn push(&mut self, what: What) -> &mut History {
+        let at = Time::from_ms(self.events.len() as u64);
+        self.events.push(Event { at, actor: 0, what });
+        self
+    }
+
+    pub fn trace(&self) -> Trace {
+        Trace::new(vec!["someone".into()], self.events.clone())
+    }
+
+    /// A put took effect and gave this version.
+    pub fn stored(&mut self, bucket: &str, key: &str, text: &str, version: &str) -> &mut History {
+        let op = r2::Op::put(bucket, key, text);
+        let object = Object { version: version.into(), ..object(&op) };
+        let outcome = Arc::new(Ok(Reply::R2(r2::Reply::Stored(Arc::new(object)))));
+        self.push(What::Effect { call: 0, op: Arc::new(Op::R2(op)), outcome })
+    }
+
+    /// Call `call` was made.
+    pub fn called(&mut self, call: u32) -> &mut History {
+        self.push(What::Call { call, op: Arc::new(Op::R2(r2::Op::head("photos", "cat"))) })
+    }
+
+    /// Call `call` took effect.
+    pub fn effect(&mut self, call: u32) -> &mut History {
+        let op = Arc::new(Op::R2(r2::Op::head("photos", "cat")));
+        let outcome = Arc::new(Ok(Reply::R2(r2::Reply::NotFound)));
+        self.push(What::Effect { call, op, outcome })
+    }
+
+    /// The one message of the history sets out to its consumer.
+    pub fn delivered(&mut self) -> &mut History {
+        self.push(What::Call { call: 0, op: Arc::new(deliver()) })
+    }
+
+    /// The one message of the history reaches its consumer.
+    pub fn begun(&mut self) -> &mut History {
+        self.push(What::Begin { call: 0, op: Arc::new(deliver()) })
+    }
+
+    /// The queue decides about the one message of the history.
+    pub fn settled(&mut self, fate: Fate) -> &mut History {
+        let Op::Deliver { batch, .. } = deliver() else { unreachable!("it is a delivery") };
+        let (call, message) = (Some(0), batch.messages[0].id);
+        self.push(What::Settle { call, queue: batch.queue, message, fate })
+    }
+}
+
+/// What R2 makes of a put.
+fn object(put: &r2::Op) -> Object {
+    let mut store = r2::R2::new();
+    store.create_bucket(put.bucket(), r2::BucketConfig::default()).expect("a good name");
+    let reply = store.apply(Time::ZERO, put).reply.expect("stored");
+    reply.object().map(|object| (**object).clone()).expect("a put answers with its object")
+}
+
+/// The delivery of the first message that was ever sent.
+fn deliver() -> Op {
+    let mut queues = Queues::default();
+    queues.create("events", queue::QueueConfig::default()).expect("a good name");
+    let consumer = queue::ConsumerConfig { max_batch_size: 1, ..Default::default() };
+    queues.set_consumer("events", consumer).expect("good settings");
+    queues.apply(Time::ZERO, &queue::Op::send("events", MessageBody::text("a"))).expect("sent");
+    let id = queues.queue_id("events").expect("it exists");
+    let batch = queues.take(Time::ZERO, id, &mut |_| 0).expect("a full batch");
+    Op::Deliver { to: "worker".into(), batch }
+}

@@ -1,0 +1,211 @@
+//! The fields of one table of a script, each with its place in the text.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ScriptError, closest};
+use super::words;
+
+/// The text being read: what objections point into.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'a> {
+    pub file: &'a str,
+    pub text: &'a str,
+}
+
+impl Text<'_> {
+    pub fn object(
+        self,
+        span: Range<usize>,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> ScriptError {
+        ScriptError::new(self.file, self.text, span, wrong.into(), fix.into())
+    }
+}
+
+/// A table whose keys are all known.
+pub(super) struct Fields<'a> {
+    text: Text<'a>,
+    table: &'a DeTable<'a>,
+    span: Range<usize>,
+    /// What this table describes, for messages.
+    what: &'static str,
+}
+
+/// A value with its place.
+#[derive(Clone)]
+pub(super) struct Found<T> {
+    pub value: T,
+    pub span: Range<usize>,
+}
+
+impl<'a> Fields<'a> {
+    /// Refuses keys that are not in `known`.
+    pub fn new(
+        text: Text<'a>,
+        table: &'a DeTable<'a>,
+        span: Range<usize>,
+        what: &'static str,
+        known: &[&str],
+    ) -> Result<Fields<'a>, ScriptError> {
+        // Of several unknown keys the first in the file is reported, whatever the map's order.
+        let unknown = table.keys().filter(|key| !known.contains(&&**key.get_ref()));
+        if let Some(key) = unknown.min_by_key(|key| key.span().start) {
+            let name: &str = key.get_ref();
+            let wrong = format!("{what} has no field `{name}`");
+            return Err(text.object(key.span(), wrong, closest(name, known.iter().copied())));
+        }
+        Ok(Fields { text, table, span, what })
+    }
+
+    /// The same for a value that should be a table.
+    pub fn of(
+        text: Text<'a>,
+        value: &'a Spanned<DeValue<'a>>,
+        what: &'static str,
+        known: &[&str],
+    ) -> Result<Fields<'a>, ScriptError> {
+        match value.get_ref().as_table() {
+            Some(table) => Fields::new(text, table, value.span(), what, known),
+            None => {
+                let wrong = format!("{what} is a table, not {}", kind(value));
+                Err(text.object(value.span(), wrong, "write it as { name = value, … }"))
+            }
+        }
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.table.contains_key(name)
+    }
+
+    /// The place of a field's value, or of the whole table.
+    pub fn span(&self, name: &str) -> Range<usize> {
+        self.table.get(name).map_or(self.span.clone(), Spanned::span)
+    }
+
+    pub fn object(
+        &self,
+        name: &str,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> ScriptError {
+        self.text.object(self.span(name), wrong, fix)
+    }
+
+    pub fn string(&self, name: &str) -> Result<Option<Found<&'a str>>, ScriptError> {
+        let Some(value) = self.table.get(name) else { return Ok(None) };
+        match value.get_ref().as_str() {
+            Some(text) => Ok(Some(Found { value: text, span: value.span() })),
+            None => {
+                let wrong = format!("`{name}` is a string, not {}", kind(value));
+                Err(self.object(name, wrong, hint(name)))
+            }
+        }
+    }
+
+    /// A string that must be there.
+    pub fn required(&self, name: &str) -> Result<Found<&'a str>, ScriptError> {
+        self.string(name)?.ok_or_else(|| {
+            let start = self.span.start;
+            let wrong = format!("{} has no `{name}`", self.what);
+            self.text.object(start..start, wrong, format!("add {name} = …: {}", hint(name)))
+        })
+    }
+
+    /// A string that `parse` understands.
+    pub fn parsed<T>(
+        &self,
+        name: &str,
+        advice: &str,
+        parse: impl FnOnce(&'a str) -> Result<T, String>,
+    ) -> Result<Option<T>, ScriptError> {
+        match self.string(name)? {
+            None => Ok(None),
+            Some(found) => {
+                parse(found.value).map(Some).map_err(|wrong| self.object(name, wrong, advice))
+            }
+        }
+    }
+
+    pub fn duration(&self, name: &str) -> Result<Option<Duration>, ScriptError> {
+        self.parsed(name, words::DURATION, words::duration)
+    }
+
+    /// A whole number that is not negative.
+    pub fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<Option<T>, ScriptError> {
+        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let digits = value.get_ref().as_integer();
+        let number = digits.and_then(|int| u64::from_str_radix(int.as_str(), int.radix()).ok());
+        match number.and_then(|number| T::try_from(number).ok()) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let wrong = match digits {
+                    Some(int) => format!("`{name}` cannot be {}", int.as_str()),
+                    None => format!("`{name}` is a whole number, not {}", kind(value)),
+                };
+                Err(self.object(name, wrong, "write a whole number that is not negative"))
+            }
+        }
+    }
+
+    /// The entries of a list; none when the field is absent.
+    pub fn list(&self, name: &str) -> Result<Vec<&'a Spanned<DeValue<'a>>>, ScriptError> {
+        let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
+        match value.get_ref().as_array() {
+            Some(array) => Ok(array.iter().collect()),
+            None => {
+                let wrong = format!("`{name}` is a list, not {}", kind(value));
+                Err(self.object(name, wrong, format!("write {name} = [ … ]")))
+            }
+        }
+    }
+
+    /// The entries of a list of strings.
+    pub fn strings(&self, name: &str) -> Result<Vec<Found<&'a str>>, ScriptError> {
+        let entry = |value: &'a Spanned<DeValue<'a>>| match value.get_ref().as_str() {
+            Some(text) => Ok(Found { value: text, span: value.span() }),
+            None => {
+                let wrong = format!("`{name}` lists strings, not {}", kind(value));
+                Err(self.text.object(value.span(), wrong, "put it in quotes"))
+            }
+        };
+        self.list(name)?.into_iter().map(entry).collect()
+    }
+
+    pub fn value(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.get(name)
+    }
+}
+
+/// What a value is, for messages.
+pub(super) fn kind(value: &Spanned<DeValue>) -> &'static str {
+    match value.get_ref() {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a point",
+        DeValue::Boolean(_) => "a truth value",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// What belongs into a field of strings.
+fn hint(name: &str) -> &'static str {
+    match name {
+        "story" => "one sentence in quotes that says what happens",
+        "at" | "by" | "calm" => words::DURATION,
+        "chance" => words::CHANCE,
+        "fetch" => words::FETCH,
+        "on" => "a call such as \"r2.put photos/*\", or a worker for a crash",
+        "kind" => "the name of a fault; `thunderhead list` has them all",
+        "trace" | "message" | "invariant" | "strategy" | "thunderhead" => {
+            "the file may have been cut off"
+        }
+        _ => "a name in quotes",
+    }
+}

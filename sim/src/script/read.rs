@@ -1,0 +1,316 @@
+//! Reads a script, field by field, and points at the first thing that makes no sense.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ScriptError, closest};
+use super::fields::{Fields, Found, Text, kind};
+use super::{Choices, Expect, ExpectWord, Failure, Place, Script, ScriptFile, words};
+use crate::body::{Body, unhex};
+use crate::call::Request;
+use crate::fault::{self, Fault};
+use crate::queue;
+use crate::r2;
+use crate::rule::{Filter, Rule, glob};
+use crate::scenario::{Kill, Scenario, Send, Timing};
+use crate::site::OpCode;
+use crate::tape::Tape;
+use crate::time::Time;
+
+const FIELDS: &[&str] = &[
+    "story",
+    "system",
+    "variant",
+    "seed",
+    "storm",
+    "calm",
+    "timing",
+    "max_crashes",
+    "max_steps",
+    "send",
+    "faults",
+    "expect",
+    "tape",
+    "failure",
+];
+const SEND: &[&str] = &["at", "fetch", "body", "from", "to", "retries"];
+const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
+const FAILURE: &[&str] =
+    &["thunderhead", "invariant", "message", "seed", "strategy", "choices", "trace"];
+
+pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
+    let text = Text { file, text: source };
+    let root = DeTable::parse(source).map_err(|error| {
+        let span = error.span().unwrap_or(source.len()..source.len());
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        let fix = "correct it; a file that ends too soon may have been cut off";
+        text.object(span, format!("not TOML: {message}"), fix)
+    })?;
+    let fields = Fields::new(text, root.get_ref(), 0..0, "a script", FIELDS)?;
+    let drawn = fields.has("seed") || fields.has("tape");
+    let mut reader = Reader { text, drawn, places: BTreeMap::new() };
+    let script = reader.script(&fields)?;
+    let places = reader.places;
+    Ok(ScriptFile { script, file: file.into(), text: source.into(), places })
+}
+
+struct Reader<'a> {
+    text: Text<'a>,
+    /// Whether anything is left to chance, or to a tape that has the outcome.
+    drawn: bool,
+    places: BTreeMap<Place, Range<usize>>,
+}
+
+impl<'a> Reader<'a> {
+    fn script(&mut self, fields: &Fields<'a>) -> Result<Script, ScriptError> {
+        let story = fields.required("story")?;
+        if story.value.trim().is_empty() {
+            return Err(fields.object(
+                "story",
+                "the story is empty",
+                "say in one sentence what happens",
+            ));
+        }
+        let system = fields.required("system")?;
+        self.places.insert(Place::System, system.span);
+        let variant = fields.string("variant")?;
+        self.places.insert(Place::Variant, fields.span("variant"));
+        let scenario = self.scenario(fields)?;
+        let choices = self.choices(fields)?;
+        let failure = match fields.value("failure") {
+            Some(value) => Some(self.failure(value, &choices)?),
+            None => None,
+        };
+        Ok(Script {
+            story: story.value.into(),
+            system: system.value.into(),
+            variant: variant.map(|found| found.value.into()),
+            scenario,
+            choices,
+            expect: self.expect(fields)?,
+            failure,
+        })
+    }
+
+    fn scenario(&mut self, fields: &Fields<'a>) -> Result<Scenario, ScriptError> {
+        let mut scenario = Scenario::default();
+        let storm = fields.strings("storm")?;
+        let storm: Result<Vec<Fault>, _> = storm.iter().map(|name| self.fault_name(name)).collect();
+        scenario.faults = storm?.into_iter().collect();
+        scenario.storm = fields.duration("calm")?.unwrap_or(scenario.storm);
+        let timings = [Timing::Latency, Timing::Order];
+        let timing = fields.parsed("timing", "write \"latency\" or \"order\"", |name| {
+            let found = timings.into_iter().find(|timing| timing.name() == name);
+            found.ok_or_else(|| format!("unknown timing `{name}`"))
+        })?;
+        scenario.timing = timing.unwrap_or_default();
+        scenario.max_crashes = fields.number("max_crashes")?.unwrap_or(scenario.max_crashes);
+        scenario.max_steps = fields.number("max_steps")?.unwrap_or(scenario.max_steps);
+        for (index, value) in fields.list("send")?.into_iter().enumerate() {
+            scenario.sends.push(self.send(index, value)?);
+        }
+        for (index, value) in fields.list("faults")?.into_iter().enumerate() {
+            self.fault(index, value, &mut scenario)?;
+        }
+        Ok(scenario)
+    }
+
+    fn send(&mut self, index: usize, value: &'a Spanned<DeValue<'a>>) -> Result<Send, ScriptError> {
+        let fields = Fields::of(self.text, value, "a request", SEND)?;
+        let at = fields.duration("at")?.unwrap_or_default();
+        fields.required("fetch")?;
+        let (method, path) =
+            fields.parsed("fetch", words::FETCH, words::fetch)?.expect("it has just been found");
+        let body = match fields.value("body") {
+            Some(value) => self.body(value)?,
+            None => Body::empty(),
+        };
+        let to = fields.string("to")?;
+        self.places.insert(Place::SendTo(index), fields.span("to"));
+        let from = fields.string("from")?.map_or("client", |found| found.value);
+        Ok(Send {
+            at: Time::ZERO + at,
+            from: from.into(),
+            to: to.map(|found| found.value.into()),
+            request: Request::new(method, path, body),
+            retries: fields.number("retries")?.unwrap_or(0),
+        })
+    }
+
+    fn body(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Body, ScriptError> {
+        if let Some(text) = value.get_ref().as_str() {
+            return Ok(Body::from(text));
+        }
+        let advice = "write text in quotes, or { hex = \"ff00\" } for bytes that are not text";
+        if value.get_ref().as_table().is_none() {
+            let wrong = format!("a body is a string or bytes, not {}", kind(value));
+            return Err(self.text.object(value.span(), wrong, advice));
+        }
+        let fields = Fields::of(self.text, value, "a body", &["hex"])?;
+        let hex = fields.required("hex")?;
+        let bytes = unhex(hex.value);
+        bytes.map(Body::from).ok_or_else(|| {
+            self.text.object(hex.span, format!("`{}` is not hexadecimal", hex.value), advice)
+        })
+    }
+
+    fn fault_name(&self, name: &Found<&str>) -> Result<Fault, ScriptError> {
+        name.value.parse().map_err(|_| {
+            let known = fault::ALL.iter().map(|kind| kind.name);
+            let wrong = format!("unknown fault `{}`", name.value);
+            self.text.object(name.span.clone(), wrong, closest(name.value, known))
+        })
+    }
+
+    fn fault(
+        &mut self,
+        index: usize,
+        value: &'a Spanned<DeValue<'a>>,
+        scenario: &mut Scenario,
+    ) -> Result<(), ScriptError> {
+        let fields = Fields::of(self.text, value, "a fault", FAULT)?;
+        let fault = self.fault_name(&fields.required("kind")?)?;
+        let on = fields.required("on")?;
+        self.places.insert(Place::FaultOn(index), on.span);
+        let only = |field: &str, fits: bool, of: &str| match fields.has(field) && !fits {
+            true => {
+                let wrong = format!("`{field}` means nothing for `{fault}`");
+                Err(fields.object(field, wrong, format!("leave it out: it belongs to {of}")))
+            }
+            false => Ok(()),
+        };
+        let timed = fault == Fault::Crash && fields.has("at");
+        only("at", timed, "`crash`")?;
+        only("by", timed || fault == Fault::Delay, "`delay`, and to a `crash` with `at`")?;
+        only("code", fault == Fault::Fail, "`fail`")?;
+        let by = fields.duration("by")?;
+        if timed {
+            for field in ["times", "skip", "chance"] {
+                only(
+                    field,
+                    false,
+                    "faults on calls; a `crash` with `at` happens once, at that time",
+                )?;
+            }
+            let at = Time::ZERO + fields.duration("at")?.unwrap_or_default();
+            scenario.kills.push(Kill { at, host: on.value.into(), down: by });
+            return Ok(());
+        }
+        only("chance", !matches!(fault, Fault::Crash | Fault::Reorder), "faults on calls")?;
+        let chance = fields.parsed("chance", words::CHANCE, words::chance)?;
+        if chance.is_some() && !self.drawn {
+            let fix = "add a `seed` to the script, or leave the chance out";
+            return Err(fields.object("chance", "a chance without a seed never strikes", fix));
+        }
+        let filter = Filter::parse(on.value);
+        let known = || OpCode::all().map(OpCode::name);
+        if fault != Fault::Crash && !known().any(|call| glob(filter.call(), call)) {
+            let wrong = format!("there is no call `{}`", filter.call());
+            return Err(fields.object("on", wrong, closest(filter.call(), known())));
+        }
+        let often = if chance.is_some() { u32::MAX } else { 1 };
+        scenario.rules.push(Rule {
+            fault,
+            on: filter,
+            times: fields.number("times")?.unwrap_or(often),
+            skip: fields.number("skip")?.unwrap_or(0),
+            chance,
+            by,
+            code: code(&fields)?,
+        });
+        Ok(())
+    }
+
+    fn choices(&self, fields: &Fields<'a>) -> Result<Choices, ScriptError> {
+        let seed = fields.number("seed")?;
+        if !fields.has("tape") {
+            return Ok(seed.map_or(Choices::Benign, Choices::Seed));
+        }
+        if seed.is_some() {
+            let fix = "keep one of them: a tape has every choice that a seed would draw";
+            return Err(fields.object("seed", "a script has a seed or a tape, not both", fix));
+        }
+        let line = |line: &Found<&str>| {
+            line.value.parse().map_err(|wrong: String| {
+                let fix = "write it as in \"verdict relay>r2.put #2 = 3/7\"";
+                self.text.object(line.span.clone(), wrong, fix)
+            })
+        };
+        let lines: Result<Vec<_>, _> = fields.strings("tape")?.iter().map(line).collect();
+        Ok(Choices::Tape(Tape(lines?)))
+    }
+
+    fn expect(&mut self, fields: &Fields<'a>) -> Result<Option<Vec<Expect>>, ScriptError> {
+        if !fields.has("expect") {
+            return Ok(None);
+        }
+        let mut expected = Vec::new();
+        for (index, line) in fields.strings("expect")?.into_iter().enumerate() {
+            let (word, invariant) = line.value.split_once(' ').unwrap_or((line.value, ""));
+            let known = ExpectWord::ALL.into_iter().find(|known| known.name() == word);
+            let Some(word) = known else {
+                let wrong = format!("`{word}` is nothing to expect");
+                let fix = closest(word, ExpectWord::ALL.map(ExpectWord::name));
+                return Err(self.text.object(
+                    line.span,
+                    wrong,
+                    format!("begin with a word for when; {fix}"),
+                ));
+            };
+            self.places.insert(Place::Expect(index), line.span);
+            expected.push(Expect { word, invariant: invariant.trim().into() });
+        }
+        Ok(Some(expected))
+    }
+
+    fn failure(
+        &mut self,
+        value: &'a Spanned<DeValue<'a>>,
+        choices: &Choices,
+    ) -> Result<Failure, ScriptError> {
+        let fields = Fields::of(self.text, value, "the table of a failure", FAILURE)?;
+        self.places.insert(Place::Failure, fields.span("thunderhead"));
+        let missing = |name: &str| {
+            let wrong = format!("the table of a failure has no `{name}`");
+            self.text.object(value.span(), wrong, "the file may have been cut off: get it again")
+        };
+        let recorded = fields.number("choices")?.ok_or_else(|| missing("choices"))?;
+        let found = match choices {
+            Choices::Tape(tape) => tape.len(),
+            Choices::Benign | Choices::Seed(_) => 0,
+        };
+        if found != recorded {
+            let wrong = format!("the tape has {found} choices, {recorded} were recorded");
+            let fix = "the file was cut off or edited: get it again, or correct `choices`";
+            return Err(fields.object("choices", wrong, fix));
+        }
+        let trace = fields.parsed("trace", "16 hexadecimal digits", str::parse)?;
+        Ok(Failure {
+            thunderhead: fields.required("thunderhead")?.value.into(),
+            invariant: fields.required("invariant")?.value.into(),
+            message: fields.required("message")?.value.into(),
+            seed: fields.number("seed")?,
+            strategy: fields.required("strategy")?.value.into(),
+            choices: recorded,
+            trace: trace.ok_or_else(|| missing("trace"))?,
+        })
+    }
+}
+
+/// The code of a `fail`, which must be one that a service of the platform has.
+fn code(fields: &Fields) -> Result<Option<u32>, ScriptError> {
+    let Some(code) = fields.number("code")? else { return Ok(None) };
+    let transient =
+        [r2::Code::InternalError, r2::Code::ServiceUnavailable, r2::Code::TooManyRequests];
+    let mut usual: Vec<u32> = transient.map(r2::Code::number).into();
+    usual.extend(queue::transient_errors());
+    if r2::Code::from_number(code).is_none() && !queue::transient_errors().contains(&code) {
+        let known: Vec<String> = usual.iter().map(u32::to_string).collect();
+        let fix = closest(&code.to_string(), known.iter().map(String::as_str));
+        return Err(fields.object("code", format!("no service answers with code {code}"), fix));
+    }
+    Ok(Some(code))
+}

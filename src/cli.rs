@@ -1,0 +1,118 @@
+//! The commands, one file each. A command returns its whole answer; printing it, as text or as one
+//! JSON document, happens here and nowhere else.
+
+mod check;
+mod explore;
+mod failure;
+mod input;
+mod list;
+mod progress;
+mod replay;
+mod report;
+mod run;
+mod stopwatch;
+mod trace;
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
+use thunderhead_sim::{Misfit, ScriptError};
+
+/// A cloud that throws every storm its platform permits at your code, the same way each time.
+#[derive(Debug, Parser)]
+#[command(name = "thunderhead", version, arg_required_else_help = true)]
+struct Cli {
+    /// Print one JSON document on standard output and nothing else there.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Check every system in every variant with every strategy.
+    Check(check::Args),
+    /// Hunt for broken promises in one system.
+    Explore(explore::Args),
+    /// Play a scenario script and check what it expects.
+    Run(run::Args),
+    /// Play a failure file exactly as it was recorded.
+    Replay(replay::Args),
+    /// Show the history of a scenario or a failure.
+    Trace(trace::Args),
+    /// List systems, variants, promises, faults and scenarios.
+    List(list::Args),
+}
+
+/// What a command has to say.
+pub struct Answer {
+    /// For eyes.
+    text: String,
+    /// For tools.
+    json: Value,
+    /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 for a misfit.
+    code: u8,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub enum Trouble {
+    /// The input makes no sense: exit code 2.
+    Input(String),
+    /// The input does not fit this version or this code: exit code 3.
+    Misfit(String),
+}
+
+impl Trouble {
+    fn code(&self) -> u8 {
+        match self {
+            Trouble::Input(_) => 2,
+            Trouble::Misfit(_) => 3,
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Trouble::Input(why) | Trouble::Misfit(why)) = self;
+        f.write_str(why)
+    }
+}
+
+impl From<ScriptError> for Trouble {
+    fn from(error: ScriptError) -> Trouble {
+        Trouble::Input(error.to_string())
+    }
+}
+
+impl From<Misfit> for Trouble {
+    fn from(misfit: Misfit) -> Trouble {
+        Trouble::Input(misfit.to_string())
+    }
+}
+
+/// Reads the command line, does what it says and prints the answer.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let answer = match &cli.command {
+        Command::Check(args) => check::check(args),
+        Command::Explore(args) => explore::explore(args),
+        Command::Run(args) => run::run(args),
+        Command::Replay(args) => replay::replay(args),
+        Command::Trace(args) => trace::trace(args),
+        Command::List(args) => list::list(args),
+    };
+    let answer = answer.unwrap_or_else(|trouble| {
+        eprintln!("error: {trouble}");
+        let json = json!({ "ok": false, "error": trouble.to_string() });
+        Answer { text: String::new(), json, code: trouble.code() }
+    });
+    let printed = if cli.json { format!("{:#}\n", answer.json) } else { answer.text };
+    // A reader that has seen enough and closed the pipe is no reason to fail.
+    let _ = std::io::stdout().write_all(printed.as_bytes());
+    ExitCode::from(answer.code)
+}

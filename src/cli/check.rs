@@ -1,0 +1,256 @@
+//! `thunderhead check`: every system, every variant, every strategy, one table.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use thunderhead::explore::{Broken, Findings, Search, Strategy};
+use thunderhead::systems;
+use thunderhead_props::{Expected, System, Variant};
+use thunderhead_sim::FaultSet;
+
+use super::progress::Progress;
+use super::stopwatch::Stopwatch;
+use super::{Answer, Trouble, explore, failure, list, report};
+
+/// What `check` is told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// How long to search, all in all.
+    #[arg(long, default_value_t = 20, conflicts_with = "runs")]
+    seconds: u64,
+    /// Search so many runs per variant and strategy instead, which is the same every time.
+    #[arg(long)]
+    runs: Option<u64>,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many threads [default: one per core].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Where surprises are written; with this option, expected refutations too.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// One line of the table.
+struct Checked {
+    system: &'static System,
+    variant: &'static Variant,
+    runs: u64,
+    complete: bool,
+    /// The smallest failure of each broken promise, with the search that found it.
+    broken: Vec<(Search, Broken, Option<PathBuf>)>,
+    /// What a reference never showed: without it the check would prove little.
+    unseen: Vec<&'static str>,
+}
+
+impl Checked {
+    fn ok(&self) -> bool {
+        match self.variant.expected {
+            Expected::Holds => self.broken.is_empty() && self.unseen.is_empty(),
+            Expected::Refuted(promises) => self
+                .broken
+                .iter()
+                .any(|(_, broken, _)| promises.contains(&broken.violation.invariant)),
+        }
+    }
+}
+
+pub fn check(args: &Args) -> Result<Answer, Trouble> {
+    let mut work: Vec<(&'static System, &'static Variant)> = systems::ALL
+        .iter()
+        .flat_map(|system| system.variants.iter().map(move |variant| (*system, variant)))
+        .collect();
+    // Specimens end as soon as they are refuted, and leave the rest of their time to what must hold.
+    work.sort_by_key(|(_, variant)| variant.expected == Expected::Holds);
+    let watch = Stopwatch::start();
+    let mut progress = Progress::new();
+    let mut checked = Vec::new();
+    let steps = work.len() as u64;
+    for (done, (system, variant)) in work.into_iter().enumerate() {
+        let left = Duration::from_secs(args.seconds).saturating_sub(watch.elapsed());
+        let share = left / (steps as u32 - done as u32);
+        let budget = Budget { args, watch: Stopwatch::start(), share };
+        let what = format!("{} {}", system.name, variant.name);
+        progress.show(done as u64, steps, &what);
+        let mut tick =
+            |runs: u64| progress.show(done as u64, steps, &format!("{what}: {runs} runs"));
+        checked.push(one(system, variant, &budget, &mut tick)?);
+    }
+    drop(progress);
+    checked.sort_by_key(|line| place(line.system, line.variant));
+    for line in &mut checked {
+        write_files(args, line)?;
+    }
+    let ok = checked.iter().all(Checked::ok);
+    let (text, json) = (table(&checked, ok), document(&checked, ok));
+    Ok(Answer { text, json, code: u8::from(!ok) })
+}
+
+/// Where a variant stands in the catalogue.
+fn place(system: &System, variant: &Variant) -> (Option<usize>, Option<usize>) {
+    let system_at = systems::ALL.iter().position(|known| known.name == system.name);
+    (system_at, system.variants.iter().position(|known| known.name == variant.name))
+}
+
+/// How far one variant is searched.
+struct Budget<'a> {
+    args: &'a Args,
+    watch: Stopwatch,
+    share: Duration,
+}
+
+impl Budget<'_> {
+    /// Whether the first `part` of `parts` of the share is not used up.
+    fn lasts(&self, part: usize, parts: usize) -> bool {
+        self.args.runs.is_some() || self.watch.elapsed() < self.share * part as u32 / parts as u32
+    }
+}
+
+fn one(
+    system: &'static System,
+    variant: &'static Variant,
+    budget: &Budget,
+    tick: &mut dyn FnMut(u64),
+) -> Result<Checked, Trouble> {
+    let mut line = Checked {
+        system,
+        variant,
+        runs: 0,
+        complete: false,
+        broken: Vec::new(),
+        unseen: Vec::new(),
+    };
+    let mut seen: Vec<(&'static str, u64)> = Vec::new();
+    let enough = match variant.expected {
+        Expected::Holds => &[][..],
+        Expected::Refuted(promises) => promises,
+    };
+    for (at, strategy) in Strategy::ALL.into_iter().enumerate() {
+        let search = Search {
+            system,
+            variant: variant.name,
+            strategy,
+            seed: budget.args.seed,
+            runs: budget.args.runs.unwrap_or(u64::MAX),
+            max_crashes: 3,
+            max_deviations: 2,
+            storm: FaultSet::explored(),
+            jobs: explore::jobs(budget.args.jobs),
+            enough,
+        };
+        let before = line.runs;
+        let findings = search.run(&mut |runs| {
+            tick(before + runs);
+            budget.lasts(at + 1, Strategy::ALL.len())
+        })?;
+        let Findings { runs, complete, seen: now, broken, .. } = findings;
+        line.runs += runs;
+        line.complete |= complete == Some(true);
+        merge(&mut seen, now);
+        line.broken.extend(broken.into_iter().map(|broken| (search.clone(), broken, None)));
+        if !line.broken.is_empty() {
+            break;
+        }
+    }
+    if variant.expected == Expected::Holds && line.broken.is_empty() {
+        line.unseen =
+            seen.into_iter().filter(|(_, times)| *times == 0).map(|(name, _)| name).collect();
+    }
+    Ok(line)
+}
+
+fn merge(seen: &mut Vec<(&'static str, u64)>, now: Vec<(&'static str, u64)>) {
+    match seen.is_empty() {
+        true => *seen = now,
+        false => seen.iter_mut().zip(now).for_each(|(all, (_, times))| all.1 += times),
+    }
+}
+
+/// What was not expected is always kept; what was, when somebody asked for it.
+fn write_files(args: &Args, line: &mut Checked) -> Result<(), Trouble> {
+    let surprising = line.variant.expected == Expected::Holds;
+    let usual = surprising.then(|| PathBuf::from("failures"));
+    let Some(folder) = args.out.clone().or(usual) else { return Ok(()) };
+    for (search, broken, file) in &mut line.broken {
+        *file = Some(failure::write(&folder, search, broken)?);
+    }
+    Ok(())
+}
+
+fn table(checked: &[Checked], ok: bool) -> String {
+    let width = checked.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    for line in checked {
+        let found = if line.broken.is_empty() { "holds" } else { "refuted" };
+        let verdict = format!("{found:<8}");
+        let verdict = if line.ok() { report::good(&verdict) } else { report::bad(&verdict) };
+        let complete =
+            if line.complete { ", every run with at most 2 deviations among them" } else { "" };
+        let runs = report::count(line.runs, "run", "runs");
+        let _ = writeln!(text, "{:<width$}  {verdict} {runs}{complete}", name(line));
+        for (search, broken, file) in &line.broken {
+            let lines = broken.run.trace.events().len();
+            let _ = writeln!(
+                text,
+                "{:width$}           {}: {}, {}",
+                "",
+                broken.violation.invariant,
+                report::count(broken.case.tape.len(), "deviation", "deviations"),
+                report::count(lines, "line", "lines"),
+            );
+            let _ =
+                writeln!(text, "{:width$}           {}", "", see(search, broken, file.as_ref()));
+        }
+        for unseen in &line.unseen {
+            let _ = writeln!(text, "{:width$}           never seen: {unseen}", "");
+        }
+    }
+    text += &match ok {
+        true => format!("{}: what must hold holds, what is wrong is refuted\n", report::good("ok")),
+        false => format!("{}: see above\n", report::bad("not as expected")),
+    };
+    text
+}
+
+fn name(line: &Checked) -> String {
+    format!("{} {}", line.system.name, line.variant.name)
+}
+
+/// The command that shows a failure.
+fn see(search: &Search, broken: &Broken, file: Option<&PathBuf>) -> String {
+    if let Some(file) = file {
+        return format!("thunderhead replay {}", file.display());
+    }
+    let (system, variant) = (search.system.name, search.variant);
+    let choice = match (search.strategy, broken.seed) {
+        (_, Some(seed)) => format!("--strategy {} --seed {seed} --runs 1", search.strategy),
+        (Strategy::Enumerate, None) => "--strategy enumerate".into(),
+        (strategy, None) => format!("--strategy {strategy} --seed {}", search.seed),
+    };
+    format!("thunderhead explore {system} --variant {variant} {choice}")
+}
+
+fn document(checked: &[Checked], ok: bool) -> Value {
+    let systems = checked.iter().map(|line| {
+        let broken = line.broken.iter();
+        json!({
+            "system": line.system.name,
+            "variant": line.variant.name,
+            "expected": list::expected(line.variant.expected),
+            "ok": line.ok(),
+            "runs": line.runs,
+            "complete": line.complete,
+            "unseen": line.unseen,
+            "violations": broken.map(|(search, broken, file)| {
+                let mut json = explore::violation(broken, file.as_deref());
+                json["strategy"] = json!(search.strategy.name());
+                json["see"] = json!(see(search, broken, file.as_ref()));
+                json
+            }).collect::<Vec<_>>(),
+        })
+    });
+    json!({ "ok": ok, "systems": systems.collect::<Vec<_>>() })
+}

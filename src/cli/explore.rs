@@ -1,0 +1,190 @@
+//! `thunderhead explore SYSTEM`: hunts for broken promises in one system.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use thunderhead::explore::{Broken, Findings, Search, Strategy};
+use thunderhead_props::System;
+use thunderhead_sim::{Fault, FaultSet};
+
+use super::progress::Progress;
+use super::report::{self, Failing};
+use super::stopwatch::Stopwatch;
+use super::{Answer, Trouble, failure, input};
+
+/// What `explore` is told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The system; `list` has them all.
+    #[arg(value_parser = input::system)]
+    system: &'static System,
+    /// The variant; the one that must hold when not said.
+    #[arg(long)]
+    variant: Option<String>,
+    /// How many runs [default: 1000; for enumerate, all within the bounds].
+    #[arg(long)]
+    runs: Option<u64>,
+    /// The first seed: run number n has seed S + n.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How runs are chosen.
+    #[arg(long, default_value = "random", value_parser = strategy)]
+    strategy: Strategy,
+    /// How many crashes a run may draw.
+    #[arg(long, default_value_t = 3)]
+    max_crashes: u32,
+    /// For enumerate: how many choices of a run may be other than benign.
+    #[arg(long, default_value_t = 2)]
+    max_deviations: usize,
+    /// For enumerate: the faults to choose among [default: all that exploration draws].
+    #[arg(long, value_delimiter = ',')]
+    storm: Vec<Fault>,
+    /// How many threads [default: one per core]; the answer is the same for any number.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Where failures are written; made when there is one.
+    #[arg(long, default_value = "failures")]
+    out: PathBuf,
+}
+
+fn strategy(name: &str) -> Result<Strategy, String> {
+    Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
+        format!(
+            "there is no such strategy; known are: {}",
+            Strategy::ALL.map(Strategy::name).join(", ")
+        )
+    })
+}
+
+/// As many threads as asked for, or one per core.
+pub fn jobs(asked: Option<u16>) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    asked.map_or_else(cores, usize::from)
+}
+
+pub fn explore(args: &Args) -> Result<Answer, Trouble> {
+    let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
+    let storm: FaultSet = args.storm.iter().copied().collect();
+    let search = Search {
+        system: args.system,
+        variant: input::variant(args.system, args.variant.as_deref())?,
+        strategy: args.strategy,
+        seed: args.seed,
+        runs: args.runs.unwrap_or(usual),
+        max_crashes: args.max_crashes,
+        max_deviations: args.max_deviations,
+        storm: if args.storm.is_empty() { FaultSet::explored() } else { storm },
+        jobs: jobs(args.jobs),
+        enough: &[],
+    };
+    let watch = Stopwatch::start();
+    let mut progress = Progress::new();
+    let findings = search.run(&mut |runs| {
+        progress.show(runs, search.runs, &format!("{runs} runs"));
+        true
+    })?;
+    let speed = watch.per_second(findings.runs);
+    drop(progress);
+    let files: Result<Vec<PathBuf>, Trouble> =
+        findings.broken.iter().map(|broken| failure::write(&args.out, &search, broken)).collect();
+    let files = files?;
+    let failed = !findings.broken.is_empty();
+    let text = text(&search, &findings, &files, speed);
+    let json = document(&search, &findings, &files, speed);
+    Ok(Answer { text, json, code: u8::from(failed) })
+}
+
+fn text(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> String {
+    let mut text = String::new();
+    for (broken, file) in findings.broken.iter().zip(files) {
+        let replay = format!("thunderhead replay {}", file.display());
+        text += &report::explain(&Failing {
+            system: search.system,
+            run: &broken.run,
+            violation: &broken.violation,
+            scenario: &story(search, broken),
+            origin: &origin(search, broken),
+            replay: &replay,
+        });
+        text += &report::history(&broken.run, &format!("thunderhead trace {}", file.display()));
+        text.push('\n');
+    }
+    let verdict = match findings.broken.len() {
+        0 => report::good("every promise held"),
+        broken => report::bad(&format!("{} broken", report::count(broken, "promise", "promises"))),
+    };
+    let (system, variant) = (search.system.name, search.variant);
+    let runs = report::count(findings.runs, "run", "runs");
+    let _ =
+        writeln!(text, "{system} {variant}: {verdict} in {runs} ({}, {speed}/s)", search.strategy);
+    match findings.complete {
+        Some(true) => {
+            let bound = search.max_deviations;
+            let _ =
+                writeln!(text, "  complete: every run with at most {bound} deviations was visited");
+        }
+        Some(false) => text += "  not complete: there are more runs within the bounds\n",
+        None => {}
+    }
+    for (name, times) in &findings.seen {
+        let _ = writeln!(text, "  seen {times:>7} times: {name}");
+    }
+    let _ = writeln!(text, "  trace hash {}", findings.trace_hash);
+    text
+}
+
+fn story(search: &Search, broken: &Broken) -> String {
+    format!(
+        "{} {}: {}, {}, {}, {}",
+        search.system.name,
+        search.variant,
+        report::count(broken.case.scenario.sends.len(), "request", "requests"),
+        report::count(broken.case.tape.len(), "deviation", "deviations"),
+        report::count(broken.run.crashes, "crash", "crashes"),
+        report::count(report::faults(&broken.run), "other fault", "other faults"),
+    )
+}
+
+fn origin(search: &Search, broken: &Broken) -> String {
+    let found = match broken.seed {
+        Some(seed) => format!("{} seed {seed} ({})", search.strategy, Search::swarm(seed)),
+        None => format!("{} from seed {}", search.strategy, search.seed),
+    };
+    format!("{found}, shrunk from {} choices", broken.shrunk_from)
+}
+
+fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> Value {
+    let violations = findings.broken.iter().zip(files);
+    json!({
+        "ok": findings.broken.is_empty(),
+        "system": search.system.name,
+        "variant": search.variant,
+        "seed": search.seed,
+        "strategy": search.strategy.name(),
+        "runs": findings.runs,
+        "runsPerSecond": speed,
+        "traceHash": findings.trace_hash,
+        "complete": findings.complete,
+        "sometimes": findings.seen.iter().map(|(name, times)| json!({
+            "invariant": name, "times": times,
+        })).collect::<Vec<_>>(),
+        "violations": violations.map(|(broken, file)| violation(broken, Some(file))).collect::<Vec<_>>(),
+    })
+}
+
+/// A shrunk violation for tools.
+pub fn violation(broken: &Broken, file: Option<&Path>) -> Value {
+    let mut json = report::violation(&broken.run, &broken.violation);
+    json["times"] = json!(broken.times);
+    json["seed"] = json!(broken.seed);
+    json["swarm"] = json!(broken.seed.map(|seed| Search::swarm(seed).to_string()));
+    json["requests"] = json!(broken.case.scenario.sends.len());
+    json["deviations"] = json!(broken.case.tape.len());
+    json["crashes"] = json!(broken.run.crashes);
+    json["faults"] = json!(report::faults(&broken.run));
+    json["lines"] = json!(broken.run.trace.events().len());
+    json["traceHash"] = json!(broken.run.trace.hash());
+    json["file"] = json!(file.map(|file| file.display().to_string()));
+    json
+}

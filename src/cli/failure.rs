@@ -1,0 +1,68 @@
+//! Failure files: a shrunk failure as a script that `replay`, `run` and `trace` read.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thunderhead::VERSION;
+use thunderhead::explore::{Broken, Search};
+use thunderhead_sim::{Choices, Failure, Script};
+
+use super::Trouble;
+
+/// The failure as a script.
+pub fn script(search: &Search, broken: &Broken) -> Script {
+    let (system, variant) = (search.system.name, search.variant);
+    let invariant = broken.violation.invariant;
+    Script {
+        story: format!("{system} {variant} breaks a promise: {invariant}."),
+        system: system.into(),
+        variant: Some(variant.into()),
+        scenario: broken.case.scenario.clone(),
+        choices: Choices::Tape(broken.case.tape.clone()),
+        expect: None,
+        failure: Some(Failure {
+            thunderhead: VERSION.into(),
+            invariant: invariant.into(),
+            message: broken.violation.finding.message.clone(),
+            seed: broken.seed,
+            strategy: search.strategy.name().into(),
+            choices: broken.case.tape.len(),
+            trace: broken.run.trace.hash(),
+        }),
+    }
+}
+
+/// Writes the failure into a folder, which is made when it is not there, and says where.
+pub fn write(folder: &Path, search: &Search, broken: &Broken) -> Result<PathBuf, Trouble> {
+    let path = folder.join(name(search, broken));
+    let written = write_whole(&path, &script(search, broken).to_toml());
+    written.map_err(|error| Trouble::Input(format!("cannot write {}: {error}", path.display())))?;
+    Ok(path)
+}
+
+fn name(search: &Search, broken: &Broken) -> String {
+    let promise: String = broken
+        .violation
+        .invariant
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    let origin = match broken.seed {
+        Some(seed) => format!("{}-{seed}", search.strategy),
+        None => search.strategy.name().into(),
+    };
+    format!("{}-{}-{promise}-{origin}.toml", search.system.name, search.variant)
+}
+
+/// All of it or nothing: a reader never meets half a file.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    written
+}

@@ -1,0 +1,43 @@
+//! Reads what the command line names: files, systems, variants.
+
+use std::path::Path;
+
+use thunderhead::{plan::Plan, systems};
+use thunderhead_props::System;
+use thunderhead_sim::{Script, ScriptFile, closest};
+
+use super::Trouble;
+
+/// The text of a file.
+pub fn text(path: &Path) -> Result<String, Trouble> {
+    std::fs::read_to_string(path)
+        .map_err(|error| Trouble::Input(format!("{}: {error}", path.display())))
+}
+
+/// The script in a file.
+pub fn script(path: &Path) -> Result<ScriptFile, Trouble> {
+    Ok(Script::parse(&path.display().to_string(), &text(path)?)?)
+}
+
+/// The script in a file, with every name looked up.
+pub fn plan(path: &Path) -> Result<Plan, Trouble> {
+    Ok(Plan::new(script(path)?)?)
+}
+
+/// The system of that name, for clap.
+pub fn system(name: &str) -> Result<&'static System, String> {
+    systems::find(name).ok_or_else(|| {
+        let known = systems::ALL.iter().map(|system| system.name);
+        format!("there is no such system; {}", closest(name, known))
+    })
+}
+
+/// The variant of that name; the first when none is named.
+pub fn variant(system: &System, name: Option<&str>) -> Result<&'static str, Trouble> {
+    let Some(name) = name else { return Ok(system.variants[0].name) };
+    system.variant(name).map(|variant| variant.name).ok_or_else(|| {
+        let known = system.variants.iter().map(|variant| variant.name);
+        let advice = closest(name, known);
+        Trouble::Input(format!("{} has no variant `{name}`; {advice}", system.name))
+    })
+}

@@ -1,0 +1,102 @@
+//! `thunderhead list`: everything that has a name.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use thunderhead::systems;
+use thunderhead_props::{Expected, PLATFORM, System};
+use thunderhead_sim::{Script, fault};
+
+use super::{Answer, Trouble, input};
+
+/// What `list` is told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder of the scenario scripts.
+    #[arg(long, default_value = "scenarios")]
+    scenarios: PathBuf,
+}
+
+pub fn list(args: &Args) -> Result<Answer, Trouble> {
+    let scenarios = scenarios(&args.scenarios)?;
+    let mut text = String::from("Systems\n");
+    for system in systems::ALL {
+        describe(&mut text, system);
+    }
+    text += "\nPromises of the platform, judged in every system\n";
+    for promise in PLATFORM {
+        let _ = writeln!(text, "  {promise}\n      {}", promise.about);
+    }
+    text += "\nFaults\n";
+    for kind in fault::ALL {
+        let asked = if kind.explored { "" } else { "; only when a script asks for it" };
+        let _ = writeln!(text, "  {:<14} {}{asked}", kind.name, kind.help);
+    }
+    text += "\nScenarios\n";
+    for (path, script) in &scenarios {
+        let _ = writeln!(text, "  {}\n      {}", path.display(), script.story);
+    }
+    if scenarios.is_empty() {
+        let _ = writeln!(text, "  none in {}", args.scenarios.display());
+    }
+    let json = json!({
+        "systems": systems::ALL.iter().map(|system| document(system)).collect::<Vec<_>>(),
+        "faults": fault::ALL.iter().map(|kind| json!({
+            "name": kind.name, "help": kind.help, "explored": kind.explored,
+        })).collect::<Vec<_>>(),
+        "scenarios": scenarios.iter().map(|(path, script)| json!({
+            "file": path.display().to_string(),
+            "story": script.story,
+            "system": script.system,
+            "variant": script.variant,
+        })).collect::<Vec<_>>(),
+    });
+    Ok(Answer { text, json, code: 0 })
+}
+
+fn describe(text: &mut String, system: &System) {
+    let _ = writeln!(text, "  {}: {}", system.name, system.about);
+    for variant in system.variants {
+        let expected = expected(variant.expected);
+        let _ = writeln!(text, "    {:<14} {}: {}", variant.name, expected, variant.about);
+    }
+    for promise in system.invariants {
+        let _ = writeln!(text, "    {promise}\n        {}", promise.about);
+    }
+}
+
+fn document(system: &System) -> Value {
+    json!({
+        "name": system.name,
+        "about": system.about,
+        "variants": system.variants.iter().map(|variant| json!({
+            "name": variant.name,
+            "about": variant.about,
+            "expected": expected(variant.expected),
+        })).collect::<Vec<_>>(),
+        "invariants": system.promises().map(|promise| json!({
+            "name": promise.name,
+            "about": promise.about,
+            "property": promise.property.word(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// The word for what must come of a variant.
+pub fn expected(expected: Expected) -> &'static str {
+    match expected {
+        Expected::Holds => "holds",
+        Expected::Refuted(_) => "refuted",
+    }
+}
+
+/// The scripts in a folder, by name; none when there is no such folder.
+fn scenarios(folder: &Path) -> Result<Vec<(PathBuf, Script)>, Trouble> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+    paths.sort();
+    paths.into_iter().map(|path| Ok((path.clone(), input::script(&path)?.script))).collect()
+}

@@ -1,0 +1,102 @@
+//! Says what is broken: in five lines for eyes, in one object for tools.
+
+use std::fmt::Write;
+use std::io::IsTerminal;
+
+use serde_json::{Value, json};
+use thunderhead_props::{System, Violation};
+use thunderhead_sim::{Run, What};
+
+/// A history of up to so many lines is shown with its failure; a longer one is for `trace`.
+const SHORT: usize = 60;
+
+/// What a failure is told with.
+pub struct Failing<'a> {
+    /// The system.
+    pub system: &'a System,
+    /// The run that fails.
+    pub run: &'a Run,
+    /// The promise it breaks.
+    pub violation: &'a Violation,
+    /// What was played: the file, or the system and variant.
+    pub scenario: &'a str,
+    /// Where its choices came from.
+    pub origin: &'a str,
+    /// The command that plays it again.
+    pub replay: &'a str,
+}
+
+/// The five lines: promise, first offending event, scenario, seed or tape, the command that replays.
+pub fn explain(failing: &Failing) -> String {
+    let Failing { system, run, violation, scenario, origin, replay } = failing;
+    let promise = system.invariant(violation.invariant);
+    let promise = promise.map_or_else(|| violation.invariant.into(), ToString::to_string);
+    let event = match violation.finding.event {
+        Some(at) => run.trace.line(at).trim_start().to_string(),
+        None => "no single event: something that should have happened did not".into(),
+    };
+    let mut text = String::new();
+    let _ = writeln!(text, "{}   {promise}: {}", bad("BROKEN"), violation.finding.message);
+    let _ = writeln!(text, "  event  {event}");
+    let _ = writeln!(text, "  story  {scenario}");
+    let _ = writeln!(text, "  from   {origin}");
+    let _ = writeln!(text, "  replay {replay}");
+    text
+}
+
+/// The history, when it fits on a screen.
+pub fn history(run: &Run, see: &str) -> String {
+    let lines = run.trace.events().len();
+    if lines <= SHORT {
+        format!("\n{}", run.trace)
+    } else {
+        format!("  trace  {lines} lines: {see}\n")
+    }
+}
+
+/// A violation for tools; the files and seeds are the caller's to add.
+pub fn violation(run: &Run, violation: &Violation) -> Value {
+    let event = violation.finding.event.map(|at| {
+        json!({
+            "number": at + 1,
+            "text": run.trace.line(at).trim_start(),
+        })
+    });
+    json!({
+        "invariant": violation.invariant,
+        "message": violation.finding.message,
+        "event": event,
+    })
+}
+
+/// How many faults a run shows, crashes not among them.
+pub fn faults(run: &Run) -> usize {
+    run.trace.events().iter().filter(|event| matches!(event.what, What::Fault { .. })).count()
+}
+
+/// `1 crash`, `2 crashes`.
+pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    }
+}
+
+/// A word for what is as it should be.
+pub fn good(word: &str) -> String {
+    paint(word, "32")
+}
+
+/// A word for what is not.
+pub fn bad(word: &str) -> String {
+    paint(word, "31")
+}
+
+fn paint(word: &str, colour: &str) -> String {
+    let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if std::io::stdout().is_terminal() && !refused {
+        format!("\x1b[{colour}m{word}\x1b[0m")
+    } else {
+        word.into()
+    }
+}

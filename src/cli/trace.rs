@@ -1,0 +1,46 @@
+//! `thunderhead trace FILE`: the history of a scenario or a failure.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::{Answer, Trouble, input};
+
+/// What `trace` is told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A scenario script, or a failure file.
+    file: PathBuf,
+    /// For eyes, for tools, or for a page that draws sequence diagrams.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Format {
+    Text,
+    Jsonl,
+    Mermaid,
+}
+
+pub fn trace(args: &Args) -> Result<Answer, Trouble> {
+    let plan = input::plan(&args.file)?;
+    let run = plan.play()?.run;
+    let text = match args.format {
+        Format::Text => run.trace.to_string(),
+        Format::Jsonl => run.trace.to_jsonl(),
+        Format::Mermaid => run.trace.to_mermaid(),
+    };
+    let events = run.trace.to_jsonl();
+    let events: Vec<Value> = events
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a trace is written as JSON"))
+        .collect();
+    let json = json!({
+        "ok": true,
+        "file": plan.file.name(),
+        "traceHash": run.trace.hash(),
+        "events": events,
+    });
+    Ok(Answer { text, json, code: 0 })
+}

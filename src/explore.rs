@@ -1,0 +1,272 @@
+//! The hunt in one variant of a system: many runs, merged in order, and the smallest of each kind
+//! of failure.
+
+mod tally;
+
+use std::fmt;
+
+use thunderhead_props::hunt::{self, Strategy as Seeded};
+use thunderhead_props::{Guided, System, Violation, judge};
+use thunderhead_sim::{Case, Enumerate, FaultSet, Misfit, Run, Scenario, Source, Swarm, TraceHash};
+
+use crate::quiet::quietly;
+use tally::{Record, Tally};
+
+/// What to hunt, where and how far.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The system.
+    pub system: &'static System,
+    /// Its variant.
+    pub variant: &'static str,
+    /// How runs are chosen.
+    pub strategy: Strategy,
+    /// The first seed.
+    pub seed: u64,
+    /// How many runs at most.
+    pub runs: u64,
+    /// How many crashes a run may draw.
+    pub max_crashes: u32,
+    /// How many deviations an enumerated run may have.
+    pub max_deviations: usize,
+    /// The faults that are enumerated.
+    pub storm: FaultSet,
+    /// On how many threads.
+    pub jobs: usize,
+    /// Promises of which one broken is enough.
+    pub enough: &'static [&'static str],
+}
+
+/// How runs are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// A new workload and a new weather for every seed.
+    Random,
+    /// The same, with deliveries ordered by changing priorities.
+    Pct,
+    /// Every run of the smallest workload within bounds.
+    Enumerate,
+    /// Variations of the runs that showed something new.
+    Guided,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Strategy; 4] =
+        [Strategy::Random, Strategy::Pct, Strategy::Enumerate, Strategy::Guided];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Random => "random",
+            Strategy::Pct => "pct",
+            Strategy::Enumerate => "enumerate",
+            Strategy::Guided => "guided",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a hunt brought home.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// How many runs there were.
+    pub runs: u64,
+    /// A hash over all their traces in order, the same for any number of jobs.
+    pub trace_hash: TraceHash,
+    /// Whether every run within the bounds was visited; only enumeration can say.
+    pub complete: Option<bool>,
+    /// In how many runs each `sometimes` was seen.
+    pub seen: Vec<(&'static str, u64)>,
+    /// The smallest failure for every promise that was broken.
+    pub broken: Vec<Broken>,
+}
+
+/// A promise that was broken, and the smallest run found that breaks it.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The violation in that run.
+    pub violation: Violation,
+    /// How many runs broke the promise.
+    pub times: u64,
+    /// The seed of the run that was shrunk, when it had one.
+    pub seed: Option<u64>,
+    /// How many choices that run had made.
+    pub shrunk_from: usize,
+    /// The plan and the choices.
+    pub case: Case,
+    /// The run.
+    pub run: Run,
+}
+
+/// How many runs are dealt to the threads at once. It is part of what a guided search does, so it
+/// does not depend on the number of threads.
+const BATCH: u64 = 64;
+/// How many of the smallest failures of a promise are shrunk to find the smallest of all.
+const SHRUNK: usize = 3;
+
+impl Search {
+    /// Hunts. After each batch `go_on` hears how many runs there were and may end it.
+    pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, Misfit> {
+        let mut tally = Tally::new(self.system, SHRUNK);
+        let mut ended = |tally: &Tally| {
+            let enough = self.enough.iter().any(|name| tally.is_broken(name));
+            enough || !go_on(tally.runs())
+        };
+        let mut complete = None;
+        match self.strategy {
+            Strategy::Random => self.seeds(Seeded::Random, &mut tally, &mut ended)?,
+            Strategy::Pct => self.seeds(Seeded::Pct, &mut tally, &mut ended)?,
+            Strategy::Guided => self.guided(&mut tally, &mut ended)?,
+            Strategy::Enumerate => complete = Some(self.enumerate(&mut tally, &mut ended)?),
+        }
+        let (runs, trace_hash, seen) = (tally.runs(), tally.trace_hash(), tally.seen());
+        let broken = quietly(|| tally.smallest(|invariant, case| self.shrink(invariant, case)));
+        Ok(Findings { runs, trace_hash, complete, seen, broken })
+    }
+
+    /// The weather of the run that `seed` stands for.
+    pub fn swarm(seed: u64) -> Swarm {
+        Swarm::of_seed(seed, FaultSet::explored())
+    }
+
+    fn seeds(
+        &self,
+        strategy: Seeded,
+        tally: &mut Tally,
+        ended: &mut dyn FnMut(&Tally) -> bool,
+    ) -> Result<(), Misfit> {
+        let mut done = 0;
+        while done < self.runs {
+            let batch: Vec<u64> = (done..self.runs.min(done + BATCH))
+                .map(|turn| self.seed.wrapping_add(turn))
+                .collect();
+            done += batch.len() as u64;
+            let records = self.deal(batch, |seed| {
+                let (scenario, source) =
+                    hunt::of_seed(self.system, seed, strategy, self.max_crashes);
+                self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
+            });
+            for record in records {
+                tally.add(record?);
+            }
+            if ended(tally) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn guided(
+        &self,
+        tally: &mut Tally,
+        ended: &mut dyn FnMut(&Tally) -> bool,
+    ) -> Result<(), Misfit> {
+        let mut guide = Guided::new(self.system, self.seed, self.max_crashes);
+        let mut done = 0;
+        while done < self.runs {
+            let size = BATCH.min(self.runs - done);
+            done += size;
+            let batch: Vec<(Scenario, Source)> = (0..size).map(|_| guide.propose()).collect();
+            let played = self.deal(batch, |(scenario, source)| {
+                let (record, run) = self.play(scenario.clone(), &source, None)?;
+                Ok((record, scenario, run))
+            });
+            for result in played {
+                let (record, scenario, run) = result?;
+                guide.tell(&scenario, &run);
+                tally.add(record);
+            }
+            if ended(tally) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One thread: where the next run deviates depends on how the last one went.
+    fn enumerate(
+        &self,
+        tally: &mut Tally,
+        ended: &mut dyn FnMut(&Tally) -> bool,
+    ) -> Result<bool, Misfit> {
+        let scenario = hunt::to_enumerate(self.system, self.storm, self.max_crashes);
+        let mut tapes = Enumerate::new(self.max_deviations);
+        while let Some(tape) = tapes.next_tape() {
+            if tally.runs() >= self.runs {
+                return Ok(false);
+            }
+            let source = Source::Tape(tape);
+            let (record, run) = quietly(|| self.play(scenario.clone(), &source, None))?;
+            tapes.tell(&run);
+            tally.add(record);
+            if tally.runs().is_multiple_of(BATCH) && ended(tally) {
+                return Ok(false);
+            }
+        }
+        ended(tally);
+        Ok(true)
+    }
+
+    fn play(
+        &self,
+        scenario: Scenario,
+        source: &Source,
+        seed: Option<u64>,
+    ) -> Result<(Record, Run), Misfit> {
+        let run = hunt::play(self.system, self.variant, &scenario, source)?;
+        let broken: Vec<&str> =
+            judge(self.system.promises(), &run).iter().map(|v| v.invariant).collect();
+        let seen = self.system.sometimes().map(|(_, seen)| seen(&run.trace)).collect();
+        let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
+        Ok((Record { hash: run.trace.hash(), seed, seen, broken, case }, run))
+    }
+
+    /// Deals a batch to the threads and collects the results in the batch's order.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "each run stays on one thread; only whole runs are dealt out, and merged in order"
+    )]
+    fn deal<T: Send, R: Send>(&self, batch: Vec<T>, play: impl Fn(T) -> R + Sync) -> Vec<R> {
+        let share = batch.len().div_ceil(self.jobs.max(1)).max(1);
+        if share >= batch.len() {
+            return quietly(|| batch.into_iter().map(play).collect());
+        }
+        let mut hands: Vec<Vec<T>> = Vec::new();
+        let mut rest = batch.into_iter();
+        while rest.len() > 0 {
+            hands.push(rest.by_ref().take(share).collect());
+        }
+        let play = &play;
+        std::thread::scope(|scope| {
+            let hands = hands.into_iter();
+            let threads: Vec<_> = hands
+                .map(|hand| {
+                    scope.spawn(|| quietly(|| hand.into_iter().map(play).collect::<Vec<R>>()))
+                })
+                .collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined
+                .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        })
+    }
+
+    /// The smallest case that breaks the same promise, with the run it gives.
+    fn shrink(&self, invariant: &str, case: Case) -> Option<(Case, Run, Violation)> {
+        let shrinker = hunt::smallest(self.system, self.variant, case, invariant);
+        let best = shrinker.best();
+        let source = Source::Tape(best.tape.clone());
+        let (run, violations) =
+            hunt::check(self.system, self.variant, &best.scenario, &source).ok()?;
+        let violation = violations.into_iter().find(|found| found.invariant == invariant)?;
+        // What the run consumed: a choice that is never asked for has no place in a file.
+        let case = Case { scenario: best.scenario.clone(), tape: run.tape() };
+        Some((case, run, violation))
+    }
+}

@@ -1,0 +1,99 @@
+//! Counts runs, and keeps the few smallest failures of each promise until there is time to shrink.
+
+use std::collections::BTreeMap;
+
+use thunderhead_props::{System, Violation};
+use thunderhead_sim::{Case, Run, TraceHash};
+
+use super::Broken;
+
+/// What is kept of a run.
+pub struct Record {
+    pub hash: TraceHash,
+    pub seed: Option<u64>,
+    pub seen: Vec<bool>,
+    pub broken: Vec<&'static str>,
+    /// Present when a promise is broken.
+    pub case: Option<Case>,
+}
+
+pub struct Tally {
+    system: &'static System,
+    /// How many failures are kept for each promise.
+    keep: usize,
+    runs: u64,
+    hash: TraceHash,
+    seen: Vec<u64>,
+    broken: BTreeMap<&'static str, Failures>,
+}
+
+#[derive(Default)]
+struct Failures {
+    times: u64,
+    /// Smallest first; of equals, the earlier.
+    smallest: Vec<(Option<u64>, Case)>,
+}
+
+impl Tally {
+    pub fn new(system: &'static System, keep: usize) -> Tally {
+        let seen = vec![0; system.sometimes().count()];
+        Tally { system, keep, runs: 0, hash: TraceHash::default(), seen, broken: BTreeMap::new() }
+    }
+
+    pub fn add(&mut self, record: Record) {
+        self.runs += 1;
+        self.hash = self.hash.then(record.hash);
+        for (count, seen) in self.seen.iter_mut().zip(record.seen) {
+            *count += u64::from(seen);
+        }
+        let Some(case) = record.case else { return };
+        for invariant in record.broken {
+            let failures = self.broken.entry(invariant).or_default();
+            failures.times += 1;
+            let at = failures.smallest.partition_point(|(_, kept)| size(kept) <= size(&case));
+            if at < self.keep {
+                failures.smallest.insert(at, (record.seed, case.clone()));
+                failures.smallest.truncate(self.keep);
+            }
+        }
+    }
+
+    pub fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    pub fn trace_hash(&self) -> TraceHash {
+        self.hash
+    }
+
+    pub fn is_broken(&self, invariant: &str) -> bool {
+        self.broken.contains_key(invariant)
+    }
+
+    pub fn seen(&self) -> Vec<(&'static str, u64)> {
+        let names = self.system.sometimes().map(|(promise, _)| promise.name);
+        names.zip(self.seen.iter().copied()).collect()
+    }
+
+    /// The smallest failure of each broken promise, in the order in which the system lists them.
+    pub fn smallest(
+        mut self,
+        shrink: impl Fn(&str, Case) -> Option<(Case, Run, Violation)>,
+    ) -> Vec<Broken> {
+        let promises = self.system.promises();
+        let broken = promises.filter_map(|promise| {
+            let Failures { times, smallest } = self.broken.remove(promise.name)?;
+            let shrunk = smallest.into_iter().filter_map(|(seed, case)| {
+                let shrunk_from = case.tape.len();
+                let (case, run, violation) = shrink(promise.name, case)?;
+                Some(Broken { violation, times, seed, shrunk_from, case, run })
+            });
+            shrunk.min_by_key(|broken| (size(&broken.case), broken.run.trace.events().len()))
+        });
+        broken.collect()
+    }
+}
+
+fn size(case: &Case) -> (usize, usize) {
+    (case.scenario.sends.len(), case.tape.len())
+}

@@ -1,0 +1,157 @@
+//! From a script to a run and its verdict: names are looked up, the run is played and judged.
+
+use thunderhead_props::{Invariant, Property, System, Violation, hunt};
+use thunderhead_sim::{
+    ExpectWord, Filter, Misfit, OpCode, Place, Roster, Run, Script, ScriptError, ScriptFile, What,
+    closest,
+};
+
+use crate::quiet::quietly;
+use crate::systems;
+
+/// A script whose names all exist.
+#[derive(Debug)]
+pub struct Plan {
+    /// The file it came from.
+    pub file: ScriptFile,
+    /// The system it is about.
+    pub system: &'static System,
+    /// The variant of it.
+    pub variant: &'static str,
+}
+
+/// What came of playing a plan.
+#[derive(Debug)]
+pub struct Played {
+    /// The run.
+    pub run: Run,
+    /// Every promise it broke.
+    pub violations: Vec<Violation>,
+    /// What the script expected and did not get, in words.
+    pub disappointments: Vec<String>,
+    /// Faults of the script that never struck, in words.
+    pub idle: Vec<String>,
+}
+
+impl Plan {
+    /// Looks up every name in the script.
+    pub fn new(file: ScriptFile) -> Result<Plan, ScriptError> {
+        let script = &file.script;
+        let system = systems::find(&script.system).ok_or_else(|| {
+            let known = systems::ALL.iter().map(|system| system.name);
+            let wrong = format!("there is no system `{}`", script.system);
+            file.object(Place::System, wrong, closest(&script.system, known))
+        })?;
+        let variant = match &script.variant {
+            None => &system.variants[0],
+            Some(name) => system.variant(name).ok_or_else(|| {
+                let known = system.variants.iter().map(|variant| variant.name);
+                let wrong = format!("{} has no variant `{name}`", system.name);
+                file.object(Place::Variant, wrong, closest(name, known))
+            })?,
+        };
+        workers(&file, system, variant.name)?;
+        promises(&file, system)?;
+        Ok(Plan { system, variant: variant.name, file })
+    }
+
+    /// The script.
+    pub fn script(&self) -> &Script {
+        &self.file.script
+    }
+
+    /// Plays it and judges what happened.
+    pub fn play(&self) -> Result<Played, Misfit> {
+        let script = self.script();
+        let checked = || hunt::check(self.system, self.variant, &script.scenario, &script.source());
+        let (run, violations) = quietly(checked)?;
+        let disappointments = self.disappointments(&run, &violations);
+        let idle = idle(script, &run);
+        Ok(Played { run, violations, disappointments, idle })
+    }
+
+    fn disappointments(&self, run: &Run, violations: &[Violation]) -> Vec<String> {
+        let expected = self.script().expect.iter().flatten();
+        let broken = |name: &str| violations.iter().any(|violation| violation.invariant == name);
+        let unmet = expected.clone().filter_map(|expect| {
+            let promise = self.system.invariant(&expect.invariant)?;
+            match (expect.word, promise.property) {
+                (ExpectWord::Sometimes, Property::Sometimes(seen)) => (!seen(&run.trace))
+                    .then(|| format!("expected to see: {}; it did not happen", promise.name)),
+                (ExpectWord::Violates, _) => (!broken(promise.name))
+                    .then(|| format!("expected to break: {}; it holds", promise.name)),
+                // Said again below, as what is broken.
+                _ => None,
+            }
+        });
+        let surprises = violations.iter().filter(|violation| {
+            !expected.clone().any(|expect| {
+                expect.word == ExpectWord::Violates && expect.invariant == violation.invariant
+            })
+        });
+        let surprises = surprises.map(|violation| format!("broken: {}", violation.invariant));
+        surprises.chain(unmet).collect()
+    }
+}
+
+/// Every worker that the script names must exist.
+fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), ScriptError> {
+    let scenario = &file.script.scenario;
+    let roster = Roster::of(&|cloud| (system.mount)(cloud, variant));
+    for (index, send) in scenario.sends.iter().enumerate() {
+        let Some(to) = &send.to else { continue };
+        if !roster.serving().any(|name| *name == **to) {
+            let wrong = format!("no worker `{to}` serves requests in {}", system.name);
+            return Err(file.object(Place::SendTo(index), wrong, closest(to, roster.serving())));
+        }
+    }
+    for (place, on) in file.faults_on() {
+        // What names a call was checked when the script was read; what does not, names a worker.
+        let name = Filter::parse(on).call().to_string();
+        let is_call = OpCode::all().any(|call| Filter::parse(&name).fits(call.name()));
+        if !is_call && !roster.workers().any(|worker| Filter::parse(&name).fits(worker)) {
+            let wrong = format!("{} has no worker `{name}` to crash", system.name);
+            return Err(file.object(place, wrong, closest(&name, roster.workers())));
+        }
+    }
+    Ok(())
+}
+
+/// Every promise that the script expects something of must exist, and be of the sort expected.
+fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
+    for (index, expect) in file.script.expect.iter().flatten().enumerate() {
+        let place = Place::Expect(index);
+        let Some(promise) = system.invariant(&expect.invariant) else {
+            let known = system.promises().map(|promise| promise.name);
+            let wrong = format!("{} promises no `{}`", system.name, expect.invariant);
+            return Err(file.object(place, wrong, closest(&expect.invariant, known)));
+        };
+        if !suits(expect.word, promise) {
+            let word = promise.property.word();
+            let wrong = format!("`{}` is judged as `{word}`", promise.name);
+            return Err(file.object(place, wrong, format!("write \"{promise}\"")));
+        }
+    }
+    Ok(())
+}
+
+fn suits(word: ExpectWord, promise: &Invariant) -> bool {
+    match promise.property {
+        Property::Always(_) => matches!(word, ExpectWord::Always | ExpectWord::Violates),
+        Property::Eventually(_) => matches!(word, ExpectWord::Eventually | ExpectWord::Violates),
+        Property::Sometimes(_) => word == ExpectWord::Sometimes,
+    }
+}
+
+/// Scripted faults that left no mark in the trace. One left to chance may well stay away.
+fn idle(script: &Script, run: &Run) -> Vec<String> {
+    let struck = |fault| {
+        run.trace.events().iter().any(|event| match &event.what {
+            What::Fault { fault: seen, .. } | What::Crash { fault: seen, .. } => *seen == fault,
+            _ => false,
+        })
+    };
+    let certain = script.scenario.rules.iter().filter(|rule| rule.chance.is_none());
+    let idle = certain.filter(|rule| !struck(rule.fault));
+    idle.map(|rule| format!("the fault `{}` on `{}` never struck", rule.fault, rule.on)).collect()
+}

@@ -1,0 +1,121 @@
+//! What is wrong with a script is said where it is wrong, with what to do about it.
+
+mod support;
+
+use support::{scratch, thunderhead};
+
+/// Plays a script of which one line is replaced, and expects an objection at `place`.
+fn objects(case: &str, lines: &[&str], place: &str, said: &[&str]) {
+    let folder = scratch(&format!("bad-{case}"));
+    let text = lines.join("\n");
+    std::fs::write(folder.join("a.toml"), &text).expect("the folder is ours");
+    for command in ["run", "trace"] {
+        let done = thunderhead(&folder, &[command, "a.toml"]);
+        assert_eq!(done.code, 2, "{case}: {}{}", done.stdout, done.stderr);
+        assert_eq!(done.stdout, "", "{case}");
+        let expected = format!("error: a.toml:{place}: ");
+        assert!(done.stderr.starts_with(&expected), "{case}: expected {expected}\n{}", done.stderr);
+        for words in said {
+            assert!(done.stderr.contains(words), "{case}: expected {words}\n{}", done.stderr);
+        }
+        assert!(done.stderr.contains('^'), "{case}: {}", done.stderr);
+    }
+}
+
+const STORY: &str = "story = \"A test.\"";
+const SYSTEM: &str = "system = \"relay\"";
+const SEND: &str = "send = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]";
+
+fn line(case: &str, line: &str, column: usize, said: &[&str]) {
+    objects(case, &[STORY, SYSTEM, SEND, line], &format!("4:{column}"), said);
+}
+
+#[test]
+fn broken_toml_and_unknown_or_missing_fields_are_pointed_at() {
+    objects("toml", &[STORY, SYSTEM, "send = [{ at = "], "3:15", &["not TOML", "cut off"]);
+    line("field", "sed = 7", 1, &["no field `sed`", "did you mean `seed`?", "story, system"]);
+    objects("story", &[SYSTEM], "1:1", &["no `story`", "one sentence"]);
+    objects("system", &[STORY], "1:1", &["no `system`"]);
+    line("kind", "faults = [{ on = \"r2.put\" }]", 11, &["no `kind`", "thunderhead list"]);
+    line("type", "calm = 60", 8, &["`calm` is a string, not a number", "\"250ms\""]);
+    line("list", "expect = \"always\"", 10, &["`expect` is a list", "write expect = ["]);
+    line("negative", "seed = -1", 8, &["`seed` cannot be -1", "not negative"]);
+    line("both", "seed = 1\ntape = []", 8, &["a seed or a tape, not both"]);
+}
+
+#[test]
+fn unknown_names_are_met_with_the_known_ones() {
+    line("storm", "storm = [\"delay\", \"lose_repy\"]", 19, &["`lose_repy`", "mean `lose_reply`?"]);
+    let faults = "faults = [{ kind = \"gremlins\", on = \"r2.put\" }]";
+    line("fault", faults, 20, &["unknown fault `gremlins`", "known are: delay, fail"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"r2.pot x\" }]";
+    line("call", faults, 33, &["no call `r2.pot`", "did you mean `r2.put`?"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"r2.put\", code = 10002 }]";
+    line("code", faults, 50, &["code 10002", "did you mean `10001`?"]);
+    let faults = "faults = [{ kind = \"crash\", on = \"rely\", at = \"1s\" }]";
+    line("host", faults, 34, &["no worker `rely` to crash", "did you mean `relay`?"]);
+    line("variant", "variant = \"referense\"", 11, &["relay has no variant", "mean `reference`?"]);
+    line("timing", "timing = \"fast\"", 10, &["unknown timing `fast`", "\"latency\" or \"order\""]);
+    objects(
+        "system-name",
+        &[STORY, "system = \"really\""],
+        "2:10",
+        &["no system `really`", "relay"],
+    );
+    line(
+        "promise",
+        "expect = [\"always two receipts\"]",
+        11,
+        &["promises no `two receipts`", "one receipt per upload"],
+    );
+    line(
+        "word",
+        "expect = [\"alway one receipt per upload\"]",
+        11,
+        &["`alway`", "did you mean `always`?"],
+    );
+    let expect = "expect = [\"always every upload has its receipt\"]";
+    line("sort", expect, 11, &["write \"eventually every upload has its receipt\""]);
+}
+
+#[test]
+fn times_chances_requests_and_tapes_must_make_sense() {
+    for (case, time, said) in [
+        ("backwards", "-3s", "time does not run backwards"),
+        ("parsecs", "5 parsecs", "`parsecs` is not a unit of time"),
+        ("unitless", "5", "`5` has no unit"),
+    ] {
+        line(case, &format!("calm = \"{time}\""), 8, &[said, "\"250ms\""]);
+        let send = format!("send = [{{ at = \"{time}\", fetch = \"PUT /a\" }}]");
+        objects(&format!("send-{case}"), &[STORY, SYSTEM, &send], "3:16", &[said]);
+    }
+    let faults = "seed = 1\nfaults = [{ kind = \"fail\", on = \"r2.*\", chance = \"often\" }]";
+    objects("chance", &[STORY, SYSTEM, faults], "4:50", &["`often` is not a chance", "\"10%\""]);
+    let faults = "faults = [{ kind = \"fail\", on = \"r2.*\", chance = \"10%\" }]";
+    line("seedless", faults, 50, &["without a seed", "add a `seed`"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"r2.*\", by = \"3s\" }]";
+    line("by", faults, 46, &["`by` means nothing for `fail`", "belongs to `delay`"]);
+    line("tape", "tape = [\"verdict relay>r2.put\"]", 9, &["not a choice", "#2 = 3/7"]);
+    for (case, send, column, said) in [
+        ("to", "fetch = \"PUT /a\", to = \"wbe\"", 34, "did you mean `web`?"),
+        ("method", "fetch = \"put /a\"", 19, "`put` is not a method"),
+        ("path", "fetch = \"PUT a\"", 19, "does not begin with `/`"),
+        ("fetch", "body = \"x\"", 9, "no `fetch`"),
+        ("body", "fetch = \"PUT /a\", body = 7", 36, "string or bytes, not a number"),
+        ("hex", "fetch = \"PUT /a\", body = { hex = \"xyz\" }", 44, "`xyz` is not hexadecimal"),
+    ] {
+        let send = format!("send = [{{ {send} }}]");
+        objects(case, &[STORY, SYSTEM, &send], &format!("3:{column}"), &[said]);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let folder = scratch("bad-nowhere");
+    let done = thunderhead(&folder, &["run", "nowhere.toml", "--json"]);
+    assert_eq!(done.code, 2);
+    assert!(done.stderr.contains("nowhere.toml"), "{}", done.stderr);
+    let json = done.json();
+    assert_eq!(json["ok"], false);
+    assert!(json["error"].as_str().unwrap().contains("nowhere.toml"));
+}

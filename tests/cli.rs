@@ -1,0 +1,265 @@
+//! The contract of the command line: exit codes, JSON documents, the same answer every time.
+
+mod support;
+
+use serde_json::Value;
+use support::{Done, files, root, scratch, thunderhead};
+
+fn explore(folder: &std::path::Path, args: &[&str]) -> Done {
+    thunderhead(folder, &[&["explore", "relay", "--json"], args].concat())
+}
+
+#[test]
+fn bad_usage_exits_with_two() {
+    let folder = scratch("usage");
+    for args in [
+        &["explore"][..],
+        &["explore", "relai"],
+        &["explore", "relay", "--strategy", "hope"],
+        &["explore", "relay", "--jobs", "0"],
+        &["explore", "relay", "--variant", "acks-late"],
+        &["trace", "x.toml", "--format", "opera"],
+        &["weather"],
+    ] {
+        let done = thunderhead(&folder, args);
+        assert_eq!(done.code, 2, "{args:?}: {}", done.stderr);
+        assert_eq!(done.stdout, "", "{args:?}");
+    }
+    let done = thunderhead(&folder, &["explore", "relai"]);
+    assert!(done.stderr.contains("did you mean `relay`?"), "{}", done.stderr);
+    assert!(files(&folder).is_empty());
+}
+
+#[test]
+fn list_names_everything() {
+    let json = thunderhead(root(), &["list", "--json"]).json();
+    let relay = &json["systems"][0];
+    assert_eq!(relay["name"], "relay");
+    assert_eq!(relay["variants"][0]["name"], "reference");
+    assert_eq!(relay["variants"][0]["expected"], "holds");
+    assert!(relay["invariants"].as_array().unwrap().len() > 5);
+    assert!(json["faults"].as_array().unwrap().iter().any(|fault| fault["name"] == "lose_reply"));
+    assert!(json["scenarios"].as_array().unwrap().len() >= 6);
+    let text = thunderhead(root(), &["list"]);
+    assert_eq!(text.code, 0);
+    assert!(text.stdout.contains("scenarios/late-put.toml"), "{}", text.stdout);
+    assert!(!text.stdout.contains('\u{1b}'));
+}
+
+#[test]
+fn the_reference_holds_and_the_answer_does_not_depend_on_jobs_or_process() {
+    let folder = scratch("jobs");
+    for strategy in ["random", "pct", "guided"] {
+        let ask = |jobs: &str| {
+            let args = ["--runs", "300", "--seed", "5", "--strategy", strategy, "--jobs", jobs];
+            let mut json = explore(&folder, &args).json();
+            json["runsPerSecond"] = Value::Null;
+            json
+        };
+        let one = ask("1");
+        assert_eq!(one, ask("2"), "{strategy}");
+        assert_eq!(one, ask("1"), "{strategy}");
+        assert_eq!((&one["ok"], &one["runs"]), (&Value::Bool(true), &Value::from(300)), "{one}");
+        assert!(one["sometimes"].as_array().unwrap().iter().all(|seen| seen["times"] != 0));
+    }
+    assert!(files(&folder).is_empty(), "a folder is made only when there is a failure");
+}
+
+#[test]
+fn every_planted_bug_is_found_shrunk_and_written_as_a_file_that_replays() {
+    let listed = thunderhead(root(), &["list", "--json"]).json();
+    for variant in listed["systems"][0]["variants"].as_array().unwrap() {
+        let name = variant["name"].as_str().unwrap();
+        if variant["expected"] == "holds" {
+            continue;
+        }
+        let folder = scratch(&format!("bug-{name}"));
+        let done = explore(&folder, &["--variant", name, "--runs", "1000", "--out", "found"]);
+        assert_eq!(done.code, 1, "{name}");
+        let json = done.json();
+        let violations = json["violations"].as_array().unwrap();
+        assert!(violations.iter().any(|v| v["deviations"].as_u64().unwrap() <= 3), "{json}");
+        for violation in violations {
+            let file = violation["file"].as_str().unwrap();
+            let replayed = thunderhead(&folder, &["replay", file, "--json"]);
+            assert_eq!(replayed.code, 1, "{}{}", replayed.stdout, replayed.stderr);
+            let replayed = replayed.json();
+            assert_eq!(replayed["traceHash"], violation["traceHash"]);
+            let broken = replayed["violations"].as_array().unwrap();
+            assert!(broken.iter().any(|b| b["invariant"] == violation["invariant"]));
+            assert_eq!(thunderhead(&folder, &["run", file]).code, 1);
+            assert_eq!(thunderhead(&folder, &["trace", file]).code, 0);
+        }
+        assert_eq!(files(&folder.join("found")).len(), violations.len(), "no drafts are left");
+    }
+}
+
+#[test]
+fn every_strategy_finds_a_planted_bug() {
+    for strategy in ["random", "pct", "enumerate", "guided"] {
+        let folder = scratch(&format!("strategy-{strategy}"));
+        let args = ["--variant", "loses-order", "--runs", "500", "--strategy", strategy];
+        let done = explore(&folder, &args);
+        assert_eq!(done.code, 1, "{strategy}: {}", done.stderr);
+        let json = done.json();
+        assert_eq!(json["strategy"], strategy);
+        let file = json["violations"][0]["file"].as_str().unwrap();
+        assert_eq!(thunderhead(&folder, &["replay", file]).code, 1, "{strategy}");
+    }
+}
+
+#[test]
+fn a_failure_is_told_in_five_lines_and_its_history() {
+    let folder = scratch("five-lines");
+    let args = ["explore", "relay", "--variant", "acks-early", "--runs", "300"];
+    let done = thunderhead(&folder, &args);
+    let lines: Vec<&str> = done.stdout.lines().take(6).collect();
+    assert!(
+        lines[0].starts_with("BROKEN   eventually every upload has its receipt: "),
+        "{lines:?}"
+    );
+    assert!(lines[1].starts_with("  event  "));
+    assert!(lines[2].starts_with("  story  relay acks-early: 1 request, "));
+    assert!(lines[3].starts_with("  from   random seed "));
+    assert!(lines[4].starts_with("  replay thunderhead replay failures/relay-acks-early-"));
+    assert_eq!(lines[5], "");
+    assert!(done.stdout.contains("settle uploads 5e0638 acked"), "{}", done.stdout);
+}
+
+#[test]
+fn every_run_with_at_most_two_crashes_is_enumerated_and_holds() {
+    let folder = scratch("enumerate");
+    let crashes = "crash_before,crash_after,crash";
+    let args = ["--strategy", "enumerate", "--storm", crashes, "--max-crashes", "2"];
+    let json = explore(&folder, &[&args[..], &["--max-deviations", "2"]].concat()).json();
+    assert_eq!(
+        (&json["ok"], &json["complete"]),
+        (&Value::Bool(true), &Value::Bool(true)),
+        "{json}"
+    );
+    assert!(json["runs"].as_u64().unwrap() > 100);
+    let cut = explore(&folder, &[&args[..], &["--runs", "50"]].concat()).json();
+    assert_eq!((&cut["runs"], &cut["complete"]), (&Value::from(50), &Value::Bool(false)));
+}
+
+/// A folder with one failure file in it, and the file's text.
+fn failure(name: &str) -> (std::path::PathBuf, String) {
+    let folder = scratch(name);
+    let args = ["--variant", "loses-order", "--runs", "300", "--out", "."];
+    assert_eq!(explore(&folder, &args).code, 1);
+    let file = files(&folder)
+        .into_iter()
+        .find(|file| file.display().to_string().contains("one-receipt-per-upload"));
+    let text = std::fs::read_to_string(file.expect("it is found")).expect("it was just written");
+    (folder, text)
+}
+
+#[test]
+fn a_file_that_no_longer_fits_says_in_what() {
+    let (folder, text) = failure("misfit");
+    let trace = text.lines().find(|line| line.starts_with("trace = ")).unwrap();
+    let tape = text.lines().find(|line| line.contains("verdict relay>r2.put #")).unwrap();
+    let longer = tape.replace('#', "#7");
+    let (head, of) = tape.rsplit_once('/').unwrap();
+    let other = format!("{head}/9{of}");
+    let version = format!("thunderhead = \"{}\"", thunderhead::VERSION);
+    for (from, to, said) in [
+        (trace, "trace = \"0123456789abcdef\"", "the trace was 0123456789abcdef, now it is"),
+        (tape, &*longer, "this turn is never reached"),
+        (tape, &*other, "options, now there are 8"),
+        (&*version, "thunderhead = \"0.0.9\"", "made by thunderhead 0.0.9, this is "),
+        (&*version, "thunderhead = \"0.0.9\"\nmood = 1", "made by thunderhead 0.0.9, this is "),
+    ] {
+        assert!(text.contains(from), "{from} is not in {text}");
+        std::fs::write(folder.join("doctored.toml"), text.replace(from, to)).unwrap();
+        let done = thunderhead(&folder, &["replay", "doctored.toml"]);
+        let all = done.stdout + &done.stderr;
+        assert_eq!(done.code, 3, "{to}: {all}");
+        assert!(all.contains(said), "{to}: {all}");
+        let json = thunderhead(&folder, &["replay", "doctored.toml", "--json"]).json();
+        assert_eq!(json["ok"], false);
+    }
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_refused() {
+    let (folder, text) = failure("cut");
+    let short: Vec<&str> = text.lines().filter(|line| !line.contains("verdict")).collect();
+    let at = text.find("[failure]").unwrap();
+    for (cut, said) in [
+        (short.join("\n"), "were recorded"),
+        (text[..at].into(), "no [failure] table"),
+        (text[..at - 20].into(), "not TOML"),
+        (text[..text.len() - 4].into(), "not TOML"),
+        (text[..text.find("strategy").unwrap()].into(), "no `strategy`"),
+    ] {
+        std::fs::write(folder.join("cut.toml"), &cut).unwrap();
+        let done = thunderhead(&folder, &["replay", "cut.toml"]);
+        assert_eq!(done.code, 2, "{}{}\n{cut}", done.stdout, done.stderr);
+        assert!(done.stderr.contains(said), "expected {said}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn nothing_is_left_behind_where_a_failure_cannot_be_written() {
+    let folder = scratch("unwritable");
+    std::fs::write(folder.join("taken"), "a file, not a folder").unwrap();
+    let done = explore(&folder, &["--variant", "acks-early", "--runs", "300", "--out", "taken"]);
+    assert_eq!(done.code, 2);
+    assert!(done.stderr.contains("cannot write taken"), "{}", done.stderr);
+    assert_eq!(files(&folder).len(), 1);
+}
+
+#[test]
+fn a_scenario_that_disappoints_exits_with_one() {
+    let folder = scratch("disappoints");
+    let head = "story = \"Nothing happens.\"\nsystem = \"relay\"\n";
+    let send = "send = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]\n";
+    for (rest, said) in [
+        ("expect = [\"violates one receipt per upload\"]", "expected to break: one receipt"),
+        ("expect = [\"sometimes a receipt is renewed\"]", "expected to see: a receipt is renewed"),
+        ("max_steps = 9", "always the application comes to rest"),
+    ] {
+        std::fs::write(folder.join("a.toml"), [head, send, rest].concat()).unwrap();
+        let done = thunderhead(&folder, &["run", "a.toml"]);
+        assert_eq!(done.code, 1, "{}{}", done.stdout, done.stderr);
+        assert!(done.stdout.contains(said), "{}", done.stdout);
+        let json = thunderhead(&folder, &["run", "a.toml", "--json"]).json();
+        assert_eq!(json["ok"], false);
+        assert!(json["traceHash"].is_string() && json["violations"].is_array());
+    }
+}
+
+#[test]
+fn a_history_has_three_forms() {
+    let file = "scenarios/duplicate-delivery.toml";
+    let form = |format: &str| thunderhead(root(), &["trace", file, "--format", format]).stdout;
+    assert!(form("text").contains("FAULT  duplicate on #3"));
+    assert!(form("mermaid").starts_with("sequenceDiagram\n"));
+    let events = form("jsonl");
+    let json = thunderhead(root(), &["trace", file, "--json"]).json();
+    assert_eq!(json["events"].as_array().unwrap().len(), events.lines().count());
+}
+
+#[test]
+fn check_finds_all_as_expected_and_is_the_same_again() {
+    let folder = scratch("check");
+    let done = thunderhead(&folder, &["check", "--runs", "400", "--json", "--jobs", "1"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    let json = done.json();
+    assert_eq!(json["ok"], true);
+    let systems = json["systems"].as_array().unwrap();
+    assert_eq!(systems[0]["variant"], "reference");
+    assert_eq!(systems[0]["violations"], Value::Array(Vec::new()));
+    for line in systems {
+        let refuted = line["expected"] == "refuted";
+        assert_eq!(refuted, !line["violations"].as_array().unwrap().is_empty(), "{line}");
+    }
+    let again = thunderhead(&folder, &["check", "--runs", "400", "--json", "--jobs", "2"]);
+    assert_eq!(again.stdout, done.stdout);
+    assert!(files(&folder).is_empty(), "expected refutations are written only when asked for");
+    let text = thunderhead(&folder, &["check", "--runs", "400", "--out", "found"]);
+    assert!(text.stdout.contains("thunderhead replay found/relay-acks-early-"), "{}", text.stdout);
+    let too_few = thunderhead(&folder, &["check", "--runs", "1"]);
+    assert_eq!(too_few.code, 1, "{}", too_few.stdout);
+}

@@ -1,0 +1,63 @@
+//! Every script in `scenarios/` comes out as it expects, and its history is pinned.
+
+mod support;
+
+use std::path::PathBuf;
+
+use support::{files, root};
+use thunderhead::plan::Plan;
+use thunderhead_sim::Script;
+
+fn scripts() -> Vec<PathBuf> {
+    files(&root().join("scenarios"))
+}
+
+fn plan(path: &PathBuf) -> Plan {
+    let text = std::fs::read_to_string(path).expect("a file of the project");
+    let file = Script::parse(&path.display().to_string(), &text).and_then(Plan::new);
+    file.unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_scenario_tells_its_story_and_nothing_else() {
+    for path in scripts() {
+        let plan = plan(&path);
+        let played = plan.play().unwrap();
+        assert_eq!(played.disappointments, Vec::<String>::new(), "{}", path.display());
+        assert_eq!(played.idle, Vec::<String>::new(), "{}", path.display());
+        let history = format!("{}\n\n{}", plan.script().story, played.run.trace);
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(name, history);
+        });
+    }
+}
+
+#[test]
+fn every_scenario_is_the_same_when_it_is_played_again() {
+    for path in scripts() {
+        let play = || plan(&path).play().unwrap().run.trace;
+        assert_eq!(play().to_string(), play().to_string(), "{}", path.display());
+        assert_eq!(play().hash(), play().hash());
+    }
+}
+
+#[test]
+fn every_scenario_survives_being_written() {
+    for path in scripts() {
+        let script = plan(&path).script().clone();
+        let again = Script::parse("again.toml", &script.to_toml()).unwrap().script;
+        assert_eq!(again, script, "{}", path.display());
+    }
+}
+
+#[test]
+fn every_history_in_the_snapshots_still_has_its_scenario() {
+    let stories: Vec<_> =
+        scripts().iter().map(|path| path.file_stem().unwrap().to_owned()).collect();
+    assert!(stories.len() >= 6);
+    for snapshot in files(&root().join("tests/snapshots")) {
+        let name = snapshot.file_stem().unwrap().to_owned();
+        assert!(stories.contains(&name), "{} has no scenario", snapshot.display());
+    }
+}

@@ -16,12 +16,13 @@ const SEEDS: u64 = 1_000;
 const MAX_CRASHES: u32 = 3;
 
 type Weather = (Scenario, Source);
+type Work = fn(&System, &Weather);
 
 fn main() {
     let relay = thunderhead::systems::find("relay").expect("the relay is a system");
     let random = |seed| hunt::of_seed(relay, seed, hunt::Strategy::Random, MAX_CRASHES);
     let storms: Vec<Weather> = (0..SEEDS).map(random).collect();
-    let works: [(&str, fn(&System, &Weather)); 4] = [
+    let works: [(&str, Work); 4] = [
         ("run", |system, storm| _ = black_box(play(system, storm))),
         ("run + invariants", judged),
         ("run + trace hash", |system, storm| _ = black_box(play(system, storm).trace.hash())),
@@ -30,7 +31,7 @@ fn main() {
 
     let mut criterion = Criterion::default().configure_from_args();
     let mut group = criterion.benchmark_group("relay");
-    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(4));
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
     let mut turn = storms.iter().cycle();
     let mut table = Table::new(["work", "median", "runs/s", "ratio"]);
     let mut base = None;

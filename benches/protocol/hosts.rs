@@ -1,5 +1,6 @@
 //! What each host does with a request, and what it takes up again when it comes back.
 
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 use super::{Host, Message, Protocol, RETRY, Reply, STEPS, Verb, World};
@@ -95,9 +96,8 @@ impl Protocol {
 
     /// Engine: a workflow that is known is not started again.
     fn start<W: World>(self: &Rc<Self>, world: &W, message: Message) -> Reply {
-        let mut workflows = self.workflows.borrow_mut();
-        if !workflows.contains_key(&message.upload) {
-            workflows.insert(message.upload, 0);
+        if let Entry::Vacant(vacant) = self.workflows.borrow_mut().entry(message.upload) {
+            vacant.insert(0);
             self.run(world, message.upload, 0);
         }
         Reply::Done

@@ -1,5 +1,6 @@
 //! Tokio's current-thread runtime with paused time. Messages are structs that arrive after a sleep;
 //! a crash aborts the tasks of a host.
+#![expect(clippy::disallowed_methods, reason = "this world runs on tokio's clock")]
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use thunderhead_sim::{
-    Cloud, End, Env, FaultSet, Kill, Request, Response, Run, Scenario, Source, Swarm, Time, What,
+    Cloud, End, Env, FaultSet, Kill, Request, Response, Run, Scenario, Source, Swarm, Time,
     simulate,
 };
 
@@ -73,15 +73,4 @@ fn mount(cloud: &mut Cloud, protocol: &Rc<Protocol>) {
 fn jitter() -> Swarm {
     let mut swarms = (0..).map(|seed| Swarm::of_seed(seed, FaultSet::NONE));
     swarms.find(Swarm::latency).expect("three seeds in four have it")
-}
-
-/// Whether the host that crashed was down for as long as in the other worlds.
-pub fn fits(run: &Run) -> bool {
-    let event = |wanted: fn(&What) -> bool| {
-        let mut events = run.trace.events().iter();
-        events.find(|event| wanted(&event.what)).map(|event| event.at)
-    };
-    let crashed = event(|what| matches!(what, What::Crash { .. }));
-    let back = event(|what| matches!(what, What::Boot { .. }));
-    crashed.zip(back).is_some_and(|(crashed, back)| back - crashed == DOWN)
 }

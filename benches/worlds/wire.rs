@@ -1,4 +1,6 @@
 //! Turmoil: every call is a TCP connection between simulated hosts, and time goes in ticks.
+#![expect(clippy::disallowed_methods, reason = "this world runs on tokio's clock")]
+#![expect(clippy::disallowed_types, reason = "turmoil's calendar begins at a constant")]
 
 use std::cell::RefCell;
 use std::future::Future;

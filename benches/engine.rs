@@ -17,6 +17,8 @@ use worlds::{paused, simulated, wire};
 const SEEDS: u64 = 64;
 /// How many of them are counted before anything is timed.
 const COUNTED: usize = 8;
+/// In how many rounds a contender is compared with its base, at most.
+const ROUNDS: usize = 25;
 /// By how many calls in a hundred two worlds may differ: a crash costs one more retries than the
 /// other, and nothing else may.
 const TOLERANCE: u32 = 5;
@@ -29,6 +31,8 @@ struct Contender {
     /// The contender that this one is compared with: its own kind on this engine.
     against: &'static str,
     samples: usize,
+    /// How many runs make one round of a comparison: some tens of milliseconds, or one run.
+    round: u32,
 }
 
 impl Contender {
@@ -39,6 +43,14 @@ impl Contender {
         (self.play)(plan, &protocol);
         self.rows.end();
         protocol.tally().unwrap_or_else(|wrong| panic!("{}, {plan:?}: {wrong}", self.name))
+    }
+
+    /// The average time of a run in one round.
+    fn round(&self, plans: &[Plan]) -> Duration {
+        let mut turn = plans.iter().cycle();
+        measure::average(self.round, || {
+            self.run(turn.next().expect("plans come round and round"));
+        })
     }
 
     /// The average over the counted plans.
@@ -56,21 +68,27 @@ impl Contender {
 fn contenders() -> Vec<Contender> {
     let memory: Rc<dyn Rows> = Rc::new(Memory::default());
     let sqlite: Rc<dyn Rows> = Rc::new(Sqlite::new());
-    let line = |name, rows: &Rc<dyn Rows>, play, against, samples| Contender {
+    let line = |name, rows: &Rc<dyn Rows>, play, against| Contender {
         name,
         rows: rows.clone(),
         play,
         against,
+        samples: 100,
+        round: 256,
+    };
+    let slow = |name, play, samples, round| Contender {
         samples,
+        round,
+        ..line(name, &memory, play, "thunderhead")
     };
     let ours: fn(&Plan, &Rc<Protocol>) = |plan, protocol| drop(simulated::run(plan, protocol));
     vec![
-        line("thunderhead", &memory, ours, "thunderhead", 100),
-        line("tokio paused", &memory, paused::run, "thunderhead", 100),
-        line("thunderhead + SQLite", &sqlite, ours, "thunderhead + SQLite", 100),
-        line("tokio paused + SQLite", &sqlite, paused::run, "thunderhead + SQLite", 100),
-        line("turmoil 10 ms", &memory, |plan, run| wire::run(plan, run, ms(10)), "thunderhead", 20),
-        line("turmoil 1 ms", &memory, |plan, run| wire::run(plan, run, ms(1)), "thunderhead", 10),
+        line("thunderhead", &memory, ours, "thunderhead"),
+        line("tokio paused", &memory, paused::run, "thunderhead"),
+        line("thunderhead + SQLite", &sqlite, ours, "thunderhead + SQLite"),
+        line("tokio paused + SQLite", &sqlite, paused::run, "thunderhead + SQLite"),
+        slow("turmoil 10 ms", |plan, run| wire::run(plan, run, ms(10)), 20, 2),
+        slow("turmoil 1 ms", |plan, run| wire::run(plan, run, ms(1)), 10, 1),
     ]
 }
 
@@ -87,26 +105,26 @@ fn main() {
     group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
     let mut turn = plans.iter().cycle();
     let mut table = Table::new(["world", "calls", "simulated", "median", "runs/s", "ratio"]);
-    let mut medians: Vec<(&str, Duration)> = Vec::new();
     for (contender, tally) in contenders.iter().zip(&tallies) {
         let run = || _ = contender.run(turn.next().expect("plans come round and round"));
         let Some(took) = median(&mut group, contender.name, contender.samples, run) else {
             continue;
         };
-        medians.push((contender.name, took));
-        let base = medians.iter().find(|(name, _)| *name == contender.against);
+        let base = contenders.iter().find(|other| other.name == contender.against);
+        let base = base.expect("it is one of them");
+        let rounds = contender.samples.min(ROUNDS);
         table.row([
             contender.name.into(),
             tally.calls.to_string(),
             format!("{:.1?}", tally.simulated),
             format!("{took:.1?}"),
             measure::per_second(took).to_string(),
-            base.map_or("-".into(), |(_, base)| measure::ratio(took, *base)),
+            measure::ratio(rounds, || contender.round(&plans), || base.round(&plans)),
         ]);
     }
     group.finish();
     println!(
-        "One run: {UPLOADS} workflows. The ratio is to this engine with the same rows.\n{table}"
+        "One run: {UPLOADS} workflows. Each ratio is to this engine with the same rows.\n{table}"
     );
 }
 

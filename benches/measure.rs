@@ -47,10 +47,25 @@ pub fn per_second(one: Duration) -> u128 {
     Duration::from_secs(1).as_nanos() / one.as_nanos().max(1)
 }
 
-/// How many times longer `one` is than `base`, with one decimal.
-pub fn ratio(one: Duration, base: Duration) -> String {
-    let tenths = one.as_nanos() * 10 / base.as_nanos().max(1);
-    format!("{}.{}", tenths / 10, tenths % 10)
+/// The average time of one of `runs` runs.
+pub fn average(runs: u32, mut run: impl FnMut()) -> Duration {
+    let start = clock();
+    (0..runs).for_each(|_| run());
+    (clock() - start) / runs
+}
+
+/// How many times longer `one` takes than `base`, with one decimal: the median over rounds in which
+/// both run, so that a machine that is busy for a while slows both.
+pub fn ratio(
+    rounds: usize,
+    mut one: impl FnMut() -> Duration,
+    mut base: impl FnMut() -> Duration,
+) -> String {
+    let tenths = |_| one().as_nanos() * 10 / base().as_nanos().max(1);
+    let mut rounds: Vec<u128> = (0..rounds).map(tenths).collect();
+    rounds.sort_unstable();
+    let median = rounds[rounds.len() / 2];
+    format!("{}.{}", median / 10, median % 10)
 }
 
 /// Rows of text under a header, as Markdown.

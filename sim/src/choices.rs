@@ -9,6 +9,9 @@ use crate::site::{self, Kind, OPS_MAX, OpCode, Site};
 use crate::swarm::Swarm;
 use crate::tape::{Deviation, Tape};
 
+/// Counters grow for so many hosts at a time, which is mostly once.
+const HOSTS_USUAL: usize = 16;
+
 /// Where the outcomes come from.
 #[derive(Clone, Debug)]
 pub enum Source {
@@ -157,7 +160,8 @@ impl Choices {
         let per_host = Kind::ALL.len() * OPS_MAX;
         let at = usize::from(host.index) * per_host + kind as usize * OPS_MAX + op.index();
         if at >= self.turns.len() {
-            self.turns.resize((usize::from(host.index) + 1) * per_host, 0);
+            let hosts = (usize::from(host.index) + 1).next_multiple_of(HOSTS_USUAL);
+            self.turns.resize(hosts * per_host, 0);
         }
         self.turns[at] += 1;
         self.turns[at]

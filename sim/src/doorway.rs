@@ -14,6 +14,7 @@ use crate::host::Work;
 use crate::object::ObjectError;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
+use crate::site::OpCode;
 use crate::storm::{Crossing, Verdict};
 use crate::trace::What;
 use crate::workflow;
@@ -29,9 +30,16 @@ const NOTICE: Duration = Duration::from_millis(1);
 
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
-    pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+    pub fn request(
+        &mut self,
+        caller: u16,
+        callee: Option<u16>,
+        line: Option<u32>,
+        op: impl Into<Arc<Op>>,
+    ) -> u32 {
         let call = self.calls.len() as u32;
-        let (code, op) = (op.code(), Arc::new(op));
+        let op: Arc<Op> = op.into();
+        let code = op.code();
         self.calls.push(InFlight {
             caller,
             task: self.current,
@@ -52,7 +60,13 @@ impl State {
         call
     }
 
-    fn judge(&mut self, caller: u16, callee: Option<u16>, op: &Op) -> Option<Verdict> {
+    fn judge(
+        &mut self,
+        caller: u16,
+        callee: Option<u16>,
+        op: &Op,
+        code: OpCode,
+    ) -> Option<Verdict> {
         // A call to a service can kill its caller; a call to a worker can kill the worker.
         let victim = callee.unwrap_or(caller);
         let crossing = Crossing {
@@ -60,7 +74,7 @@ impl State {
             caller_name: &self.hosts[usize::from(caller)].name,
             mortal: self.host(victim).mortal,
             op,
-            code: op.code(),
+            code,
         };
         self.storm.verdict(&mut self.choices, &crossing)
     }
@@ -69,15 +83,16 @@ impl State {
     pub fn depart(&mut self, call: u32) {
         let flight = &self.calls[call as usize];
         let (caller, callee, op) = (flight.caller, flight.callee, flight.op.clone());
+        let code = flight.code;
         if op.class() == Class::Journal {
-            let verdict = self.judge(caller, callee, &op);
+            let verdict = self.judge(caller, callee, &op, code);
             return self.write_journal(call, verdict.map(|verdict| verdict.fault));
         }
         self.record(caller, What::Call { call, op: op.clone() });
-        let verdict = self.judge(caller, callee, &op);
+        let verdict = self.judge(caller, callee, &op, code);
         let flight = &mut self.calls[call as usize];
         flight.verdict = verdict;
-        let (code, class) = (flight.code, op.class());
+        let class = op.class();
         let Some(verdict) = flight.verdict.clone() else {
             let latency = self.latency(caller, code);
             return self.plan_arrival(call, latency);
@@ -334,17 +349,17 @@ impl World {
             return state.handler_died(call);
         }
         let op = flight.op.clone();
-        state.record(host, What::Begin { call, op: op.clone() });
+        state.record(host, What::Begin { call, op });
         drop(state);
-        let work = self.handler(host, call, copy, &op);
+        let work = self.handler(host, call, copy);
         self.spawn(host, Some(call), work);
     }
 
-    fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool, op: &Op) -> Work<()> {
+    fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool) -> Work<()> {
         let env = Env::new(self.clone(), host);
         let world = self.clone();
         let state = self.state();
-        match op {
+        match &*state.calls[call as usize].op {
             Op::Fetch { request, .. } => {
                 let handler = state.host(host).fetch.clone().expect("checked when it was called");
                 let request = request.clone();
@@ -370,7 +385,7 @@ impl World {
                     world.state().handled(call, copy, outcome, Some(result));
                 })
             }
-            _ => unreachable!("{op} has no handler on a worker"),
+            op => unreachable!("{op} has no handler on a worker"),
         }
     }
 }

@@ -50,7 +50,7 @@ impl Env {
 
     /// Waits; other tasks run meanwhile.
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        Sleep { world: self.world.clone(), duration, until: None }
+        Sleep { world: self.world.clone(), duration, planned: None }
     }
 
     /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
@@ -165,15 +165,16 @@ impl Env {
 
     /// Sends a request to a worker.
     pub async fn fetch(&self, worker: &str, request: Request) -> Result<Response, Error> {
-        let callee = {
+        let found = {
             let state = self.world.state();
-            let found = state.host_named(worker);
-            found.filter(|host| state.host(*host).fetch.is_some())
+            let callee = state.host_named(worker).map(|host| state.host(host));
+            let serving = callee.filter(|host| host.fetch.is_some());
+            serving.map(|host| (host.key.index, host.name.clone()))
         };
-        let Some(callee) = callee else {
+        let Some((callee, to)) = found else {
             return Err(Error::app(format!("no worker called `{worker}` serves requests")));
         };
-        let op = Op::Fetch { to: worker.into(), request };
+        let op = Op::Fetch { to, request };
         match self.call(Some(callee), op).await.as_ref() {
             Ok(Reply::Fetch(response)) => Ok(response.clone()),
             Ok(other) => unreachable!("a fetch was answered with {other}"),
@@ -193,7 +194,8 @@ impl Env {
 
     /// Passes the doorway through a stub.
     pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
-        let stage = Stage::Ready(callee, line, Some(op));
+        // An operation is large; on the heap it does not make every future around it large too.
+        let stage = Stage::Ready(callee, line, Some(Arc::new(op)));
         Call { world: self.world.clone(), host: self.host, stage }
     }
 
@@ -297,7 +299,8 @@ impl std::fmt::Debug for Env {
 struct Sleep {
     world: Rc<World>,
     duration: Duration,
-    until: Option<Time>,
+    /// When it ends, and the task that will be woken then.
+    planned: Option<(Time, u32)>,
 }
 
 impl Future for Sleep {
@@ -306,16 +309,17 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
         let world = self.world.clone();
         let mut state = world.state();
-        let until = self.until.unwrap_or(state.now + self.duration);
-        self.until = Some(until);
+        let until = self.planned.map_or(state.now + self.duration, |(until, _)| until);
         if state.now >= until {
             return Poll::Ready(());
         }
         let task = state.current.expect("polled by the engine");
-        // A task that is polled for another reason sleeps on: one wake-up is enough.
-        if state.tasks[task as usize].waits != Waits::Until(until) {
+        // A task that is polled for another reason sleeps on: one wake-up is enough. Were there one
+        // for every poll, those left over from a finished sleep would breed in the next.
+        if self.planned != Some((until, task)) {
             let after = until - state.now;
             state.plan(after, Event::Wake { task });
+            self.planned = Some((until, task));
         }
         state.tasks[task as usize].waits = Waits::Until(until);
         Poll::Pending
@@ -330,7 +334,7 @@ pub(crate) struct Call {
 }
 
 enum Stage {
-    Ready(Option<u16>, Option<u32>, Option<Op>),
+    Ready(Option<u16>, Option<u32>, Option<Arc<Op>>),
     Sent(u32),
 }
 

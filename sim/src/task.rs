@@ -1,5 +1,6 @@
 //! Tasks: futures on hosts, and what each is waiting for.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -39,11 +40,23 @@ pub(crate) struct Task {
 ///
 /// A `Waker` must be `Send`, hence the mutex; in a run there is one thread and it never waits.
 #[derive(Debug, Default)]
-pub(crate) struct Woken(Mutex<Vec<u32>>);
+pub(crate) struct Woken {
+    /// Asked after every poll, when the answer is nearly always no and a lock would cost more.
+    any: AtomicBool,
+    tasks: Mutex<Vec<u32>>,
+}
 
 impl Woken {
     pub fn drain(&self, into: &mut Vec<u32>) {
-        into.append(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.any.load(Ordering::Acquire) {
+            self.any.store(false, Ordering::Release);
+            into.append(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    fn push(&self, task: u32) {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+        self.any.store(true, Ordering::Release);
     }
 }
 
@@ -54,7 +67,7 @@ struct TaskWaker {
 
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
-        self.woken.0.lock().unwrap_or_else(PoisonError::into_inner).push(self.task);
+        self.woken.push(self.task);
     }
 }
 

@@ -182,6 +182,11 @@ impl Trace {
         TraceHash(hasher.finish())
     }
 
+    /// An empty trace with room for an ordinary run: growing it would copy it again and again.
+    pub(crate) fn with_room() -> Trace {
+        Trace { actors: Vec::new(), events: Vec::with_capacity(512) }
+    }
+
     pub(crate) fn add_actor(&mut self, name: Arc<str>) {
         self.actors.push(name);
     }

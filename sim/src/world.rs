@@ -146,13 +146,13 @@ impl World {
             scenario: scenario.clone(),
             choices,
             storm,
-            trace: Trace::default(),
+            trace: Trace::with_room(),
             agenda: Agenda::default(),
-            tasks: Vec::new(),
+            tasks: Vec::with_capacity(128),
             ready: VecDeque::new(),
             current: None,
             hosts: Vec::new(),
-            calls: Vec::new(),
+            calls: Vec::with_capacity(128),
             r2: R2::default(),
             queues: Queues::default(),
             ai: Ai::default(),
@@ -291,9 +291,9 @@ impl State {
 
     /// A reply reaches its caller, who may have given up before.
     pub fn reply(&mut self, call: u32) {
-        let flight = &self.calls[call as usize];
+        let flight = &mut self.calls[call as usize];
         if !flight.closed {
-            let outcome = flight.outcome.clone().expect("a reply on its way has an outcome");
+            let outcome = flight.outcome.take().expect("a reply on its way has an outcome");
             self.answer(call, outcome);
         }
     }

@@ -1,0 +1,76 @@
+//! This workspace's engine: workers behind the doorway, recorded choices, the trace as data.
+
+use std::future::Future;
+use std::rc::Rc;
+use std::time::Duration;
+
+use thunderhead_sim::{
+    Cloud, End, Env, FaultSet, Kill, Request, Response, Run, Scenario, Source, Swarm, Time,
+    simulate,
+};
+
+use crate::protocol::{DOWN, Host, Message, Plan, Protocol, RPC_TIMEOUT, Reply, World};
+
+#[derive(Clone)]
+struct Simulated(Env);
+
+impl World for Simulated {
+    async fn call(&self, to: Host, message: Message) -> Option<Reply> {
+        let request = Request::new("POST", "/", &message.to_bytes()[..]);
+        let response = self.0.timeout(RPC_TIMEOUT, self.0.fetch(to.name(), request)).await?;
+        response.ok().map(|response| Reply::from_status(response.status))
+    }
+
+    fn sleep(&self, duration: Duration) -> impl Future<Output = ()> {
+        self.0.sleep(duration)
+    }
+
+    fn now(&self) -> Duration {
+        self.0.now() - Time::ZERO
+    }
+
+    fn random(&self, n: u32) -> u32 {
+        self.0.random(n)
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + 'static) {
+        self.0.spawn(work);
+    }
+}
+
+/// One run, with its trace and its choices.
+pub fn run(plan: &Plan, protocol: &Rc<Protocol>) -> Run {
+    let at = Time::ZERO + plan.crash_at;
+    let kill = Kill { at, host: plan.crash.name().into(), down: Some(DOWN) };
+    let scenario = Scenario { kills: vec![kill], ..Scenario::default() };
+    let source = Source::Random { seed: plan.seed, swarm: jitter() };
+    let run = simulate(&scenario, &source, &|cloud| mount(cloud, protocol));
+    let run = run.expect("the scenario kills a worker that is there");
+    assert_eq!(run.end, End::Quiet, "seed {}", plan.seed);
+    run
+}
+
+fn mount(cloud: &mut Cloud, protocol: &Rc<Protocol>) {
+    for host in Host::ALL {
+        let (serving, booting) = (protocol.clone(), protocol.clone());
+        let worker = cloud.worker(host.name()).fetch(move |env, request| {
+            let protocol = serving.clone();
+            async move {
+                let message = Message::from_bytes(request.body.bytes());
+                let reply = protocol.serve(Simulated(env), message).await;
+                Ok(Response::new(reply.status(), ""))
+            }
+        });
+        worker.boot(move |env| {
+            booting.boot(&Simulated(env), host);
+            std::future::ready(())
+        });
+    }
+    cloud.client("client", |env| protocol.clone().client(Simulated(env)));
+}
+
+/// Weather in which nothing goes wrong and latency varies.
+fn jitter() -> Swarm {
+    let mut swarms = (0..).map(|seed| Swarm::of_seed(seed, FaultSet::NONE));
+    swarms.find(Swarm::latency).expect("three seeds in four have it")
+}

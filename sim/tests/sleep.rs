@@ -16,7 +16,7 @@ fn steps_of(calls: u32) -> u32 {
             }
         });
     });
-    run.unwrap().steps
+    run.expect("nothing in the scenario can be wrong").steps
 }
 
 #[test]

@@ -1,10 +1,8 @@
 //! The commands of `cli` by hand: `fetch [FILE]`, `info`, or images to classify.
 //!
-//! `KERNEL`, `PRECISION` and `THREADS` in the environment choose how; `BENCH=N` times N inferences.
+//! `KERNEL`, `PRECISION` and `THREADS` in the environment choose how.
 
-use std::time::Instant;
-
-use thunderhead_model::{Classifier, Kernel, Precision, Progress, Settings, cli};
+use thunderhead_model::{Kernel, Precision, Progress, Settings, cli};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,9 +26,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             eprint!("\r{progress}   ");
         }
     };
-    if let Some(count) = variable("BENCH") {
-        return bench(settings, count.parse()?);
-    }
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fetch"] => println!("\n{}", cli::fetch(None, &mut show)?),
         ["fetch", file] => println!("\n{}", cli::fetch(Some(file.as_ref()), &mut show)?),
@@ -42,31 +37,5 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             answers.iter().for_each(|answer| println!("{answer}"));
         }
     }
-    Ok(())
-}
-
-fn bench(settings: Settings, count: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let start = Instant::now();
-    let classifier = Classifier::load(settings, &mut |_| ())?;
-    let loaded = start.elapsed();
-    let input = classifier.prepare(&thunderhead_model::gallery::ALL[0].png())?;
-    let mut times: Vec<f64> = Vec::new();
-    for _ in 0..count {
-        let start = Instant::now();
-        classifier.infer(input.clone())?;
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    let kernel = classifier.info().kernel.name();
-    println!(
-        "{kernel}: load {loaded:?}, min {:.2} ms, median {:.2} ms",
-        times[0],
-        times[count / 2]
-    );
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    status
-        .lines()
-        .filter(|l| l.starts_with("VmHWM") || l.starts_with("VmRSS"))
-        .for_each(|l| println!("{l}"));
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::decode::{Limits, decode};
+use crate::decode::{Limits, Picture, decode};
 use crate::error::{Error, WeightsError};
 use crate::kernel::Kernel;
 use crate::labels;
@@ -193,8 +193,12 @@ impl Classifier {
 
     /// The first half of a classification: decoding and preprocessing.
     pub fn prepare(&self, content: &[u8]) -> Result<Vec<f32>, Error> {
-        let picture = decode(content, self.limits)?;
-        Ok(normalise(&centre(&picture)?, self.info.preprocessing))
+        self.preprocess(&decode(content, self.limits)?)
+    }
+
+    /// The second step alone: from decoded pixels to the network's input.
+    pub fn preprocess(&self, picture: &Picture) -> Result<Vec<f32>, Error> {
+        Ok(normalise(&centre(picture)?, self.info.preprocessing))
     }
 
     /// The second half of a classification: three planes of 224 by 224 values through the network.

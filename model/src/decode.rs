@@ -26,13 +26,20 @@ impl Default for Limits {
 
 /// Decoded pixels as they lie in the file, with the turn that makes them upright.
 #[derive(Debug)]
-pub(crate) struct Picture {
+pub struct Picture {
     pub(crate) pixels: RgbImage,
     pub(crate) orientation: Orientation,
 }
 
+impl Picture {
+    /// Width and height as stored, before turning.
+    pub fn dimensions(&self) -> (u32, u32) {
+        self.pixels.dimensions()
+    }
+}
+
 /// Decodes JPEG, PNG, WebP, GIF (its first frame) or BMP, told apart by content.
-pub(crate) fn decode(content: &[u8], limits: Limits) -> Result<Picture, ImageError> {
+pub fn decode(content: &[u8], limits: Limits) -> Result<Picture, ImageError> {
     if content.is_empty() {
         return Err(ImageError::Empty);
     }
@@ -150,3 +157,6 @@ fn jpeg_is_whole(content: &[u8]) -> bool {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,7 +18,7 @@ use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 use tract_onnx::tract_core::ops::source::TypedSource;
 
 use crate::kernel::buffer::Slab;
-use crate::kernel::{Convolution, Element, Kernel, Layout, Window};
+use crate::kernel::{Convolution, Element, Kernel, Layout};
 use activation::Arena;
 use ops::{Convolve, Enter, Largest, Leave, Shared, SumPixels};
 use pattern::{Fusion, Patterns, window_of};

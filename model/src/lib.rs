@@ -2,7 +2,7 @@
 
 mod classifier;
 pub mod cli;
-mod decode;
+pub mod decode;
 mod error;
 mod fast;
 pub mod gallery;
@@ -18,7 +18,7 @@ mod weights;
 pub use classifier::{
     Classifier, DEFAULT_TOP, Label, MODEL_VARIABLE, ModelInfo, Origin, Precision, Settings,
 };
-pub use decode::Limits;
+pub use decode::{Limits, Picture};
 pub use error::{Error, ImageError, WeightsError};
 pub use kernel::Kernel;
 pub use memo::Memo;

@@ -9,6 +9,7 @@ use tract_onnx::tract_core::internal::DimLike;
 use crate::error::Error;
 use crate::fast;
 use crate::kernel::Kernel;
+use crate::kernel::buffer::release_freed_memory;
 use crate::preprocess::SIDE;
 
 /// The outputs of the network.
@@ -17,7 +18,6 @@ pub(crate) const CLASSES: usize = 1000;
 /// A network ready to run; many threads may share it.
 pub(crate) struct Network {
     plan: Arc<TypedRunnableModel>,
-    kernel: Kernel,
     convolutions: usize,
 }
 
@@ -26,15 +26,16 @@ impl Network {
     pub(crate) fn load(path: &Path, kernel: Kernel, threads: usize) -> Result<Network, Error> {
         let failed = |error: TractError| Error::Network(format!("{error:#}"));
         let typed = parse(path).map_err(failed)?;
-        let (model, kernel, convolutions) = if kernel == Kernel::Tract {
-            (typed.into_optimized().map_err(failed)?, kernel, 0)
+        let (model, convolutions) = if kernel == Kernel::Tract {
+            (typed.into_optimized().map_err(failed)?, 0)
         } else {
             let (fast, convolutions) = fast::accelerate(&typed, kernel, threads).map_err(failed)?;
             drop(typed);
-            (fast.into_optimized().map_err(failed)?, kernel, convolutions)
+            (fast.into_optimized().map_err(failed)?, convolutions)
         };
         let plan = model.into_runnable().map_err(failed)?;
-        Ok(Network { plan, kernel, convolutions })
+        release_freed_memory();
+        Ok(Network { plan, convolutions })
     }
 
     /// The probabilities of all classes for one prepared image.
@@ -47,10 +48,6 @@ impl Network {
         Ok(as_probabilities(scores))
     }
 
-    pub(crate) fn kernel(&self) -> Kernel {
-        self.kernel
-    }
-
     /// How many convolutions are run by our operators.
     pub(crate) fn convolutions(&self) -> usize {
         self.convolutions
@@ -59,7 +56,7 @@ impl Network {
 
 /// Reads the file and fixes the shape of its input to one image.
 fn parse(path: &Path) -> TractResult<TypedModel> {
-    let model = tract_onnx::onnx().with_ignore_output_shapes(true).model_for_path(path)?;
+    let model = onnx().with_ignore_output_shapes(true).model_for_path(path)?;
     let typed = model.with_input_fact(0, f32::fact([1, 3, SIDE, SIDE]).into())?.into_typed()?;
     let output = typed.output_fact(0)?;
     let classes = output.shape.volume().to_usize().unwrap_or(0);

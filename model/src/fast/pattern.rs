@@ -149,8 +149,18 @@ impl Fusion {
     }
 }
 
-fn constant(model: &TypedModel, outlet: OutletId) -> Option<std::sync::Arc<Tensor>> {
-    model.outlet_fact(outlet).ok()?.konst.clone()
+/// The value of an outlet that depends on no input: a constant, or simple arithmetic on some.
+fn constant(model: &TypedModel, outlet: OutletId) -> Option<Arc<Tensor>> {
+    if let Some(value) = &model.outlet_fact(outlet).ok()?.konst {
+        return Some(Arc::clone(value));
+    }
+    let node = model.node(outlet.node);
+    if node.inputs.is_empty() {
+        return None;
+    }
+    let inputs = node.inputs.iter().map(|&input| Some(constant(model, input)?.into_tvalue()));
+    let outputs = node.op.eval_out_of_plan(inputs.collect::<Option<_>>()?).ok()??;
+    Some(outputs.get(outlet.slot)?.clone().into_arc_tensor())
 }
 
 /// The one node that reads this one's only output, and its other input.

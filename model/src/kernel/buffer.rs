@@ -132,3 +132,15 @@ fn prefer_huge_pages(start: NonNull<u8>, bytes: usize) {
 
 #[cfg(not(target_os = "linux"))]
 fn prefer_huge_pages(_start: NonNull<u8>, _bytes: usize) {}
+
+/// Hands memory that has been freed back to the system.
+///
+/// Reading a model leaves twice its size behind in an allocator that would keep it.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn release_freed_memory() {
+    // SAFETY: takes no pointers and touches only memory that nobody holds.
+    unsafe { libc::malloc_trim(0) };
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(crate) fn release_freed_memory() {}

@@ -232,3 +232,6 @@ fn tile_index(depth: usize, column: usize) -> usize {
     let (step, row) = (depth / 32, depth % 32 / 2);
     (((step * 2 + column / 16) * 16 + row) * 16 + column % 16) * 2 + depth % 2
 }
+
+#[cfg(test)]
+mod tests;

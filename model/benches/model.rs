@@ -28,16 +28,28 @@ fn stages(criterion: &mut Criterion) {
     for (width, height) in [(256, 256), (640, 480), (4000, 3000)] {
         let content = photograph(width, height);
         let size = format!("{width}x{height}");
-        criterion.bench_with_input(BenchmarkId::new("decode", &size), &content, |bench, content| {
-            bench.iter(|| decode(black_box(content), Limits::default()).expect("a picture"));
-        });
+        criterion.bench_with_input(
+            BenchmarkId::new("decode", &size),
+            &content,
+            |bench, content| {
+                bench.iter(|| decode(black_box(content), Limits::default()).expect("a picture"));
+            },
+        );
         let picture = decode(&content, Limits::default()).expect("a picture");
-        criterion.bench_with_input(BenchmarkId::new("preprocess", &size), &picture, |bench, picture| {
-            bench.iter(|| classifier.preprocess(black_box(picture)).expect("an input"));
-        });
-        criterion.bench_with_input(BenchmarkId::new("together", &size), &content, |bench, content| {
-            bench.iter(|| classifier.classify(black_box(content)).expect("an answer"));
-        });
+        criterion.bench_with_input(
+            BenchmarkId::new("preprocess", &size),
+            &picture,
+            |bench, picture| {
+                bench.iter(|| classifier.preprocess(black_box(picture)).expect("an input"));
+            },
+        );
+        criterion.bench_with_input(
+            BenchmarkId::new("together", &size),
+            &content,
+            |bench, content| {
+                bench.iter(|| classifier.classify(black_box(content)).expect("an answer"));
+            },
+        );
     }
 }
 
@@ -46,8 +58,8 @@ fn inference(criterion: &mut Criterion) {
         for threads in [1, 2] {
             let classifier = load(Some(kernel), threads);
             let input = classifier.prepare(&gallery::ALL[0].png()).expect("an input");
-            let id = BenchmarkId::new(format!("inference/{}", kernel.name()), threads);
-            criterion.bench_function(id, |bench| {
+            let id = format!("inference/{}/{threads}", kernel.name());
+            criterion.bench_function(&id, |bench| {
                 bench.iter(|| classifier.infer(black_box(input.clone())).expect("an answer"));
             });
         }
@@ -56,7 +68,7 @@ fn inference(criterion: &mut Criterion) {
 
 fn loading(criterion: &mut Criterion) {
     for kernel in Kernel::ALL.into_iter().filter(|kernel| kernel.is_available()) {
-        criterion.bench_function(BenchmarkId::new("load", kernel.name()), |bench| {
+        criterion.bench_function(&format!("load/{}", kernel.name()), |bench| {
             bench.iter(|| load(Some(kernel), 1));
         });
     }

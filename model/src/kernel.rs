@@ -17,7 +17,7 @@ mod fourteen;
 mod geometry;
 mod layout;
 
-pub(crate) use convolution::Convolution;
+pub(crate) use convolution::{Convolution, Residual};
 pub(crate) use geometry::Window;
 pub(crate) use layout::{Element, Layout, from_bf16, to_bf16};
 

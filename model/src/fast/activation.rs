@@ -26,7 +26,7 @@ impl Arena {
         drop(free);
         let buffer =
             recycled.unwrap_or_else(|| Buffer::zeroed(layout.len() * layout.element.bytes()));
-        Activation { layout, buffer: Some(buffer), arena: Arc::clone(self) }
+        Activation { layout, buffer: Some(Arc::new(buffer)), arena: Arc::clone(self) }
     }
 }
 
@@ -39,24 +39,35 @@ impl fmt::Debug for Arena {
 /// The pixels of one layer; its buffer goes back to the arena when it is dropped.
 pub(crate) struct Activation {
     pub(crate) layout: Layout,
-    /// Present until the drop.
-    buffer: Option<Buffer>,
+    /// Present until the drop, and shared only at the moment of a take-over.
+    buffer: Option<Arc<Buffer>>,
     arena: Arc<Arena>,
 }
 
 impl Activation {
     pub(crate) fn buffer(&self) -> &Buffer {
-        self.buffer.as_ref().expect("the buffer is there until the drop")
+        self.buffer.as_deref().expect("the buffer is there until the drop")
     }
 
     pub(crate) fn buffer_mut(&mut self) -> &mut Buffer {
-        self.buffer.as_mut().expect("the buffer is there until the drop")
+        let buffer = self.buffer.as_mut().expect("the buffer is there until the drop");
+        Arc::get_mut(buffer).expect("only a take-over shares the buffer, and it ends there")
     }
 
     /// Wraps it up for tract, which sees a batch of one, channels first.
     pub(crate) fn into_value(self) -> TValue {
         let Layout { channels, height, width, .. } = self.layout;
         Tensor::from_storage(f32::datum_type(), &[1, channels, height, width], self).into_tvalue()
+    }
+
+    /// Takes the activation out of a value that nobody else will read, or gives the value back.
+    pub(crate) fn take_over(value: TValue) -> Result<Activation, TValue> {
+        let found = if value.is_exclusive() { Activation::of(&value).ok() } else { None };
+        let Some(Activation { layout, buffer, arena }) = found else { return Err(value) };
+        let taken =
+            Activation { layout: *layout, buffer: buffer.clone(), arena: Arc::clone(arena) };
+        drop(value);
+        Ok(taken)
     }
 
     /// Finds the activation inside a value that one of our operators has made.
@@ -67,7 +78,7 @@ impl Activation {
 
 impl Drop for Activation {
     fn drop(&mut self) {
-        if let Some(buffer) = self.buffer.take() {
+        if let Some(buffer) = self.buffer.take().and_then(Arc::into_inner) {
             let mut free = self.arena.free.lock().unwrap_or_else(PoisonError::into_inner);
             free.entry(self.layout).or_default().push(buffer);
         }

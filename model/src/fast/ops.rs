@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 use tract_onnx::tract_core::internal::*;
 
 use super::activation::{Activation, ActivationFact, Arena, for_each_channel};
-use crate::kernel::{Convolution, Element, Layout, Window, to_bf16};
+use crate::kernel::{Convolution, Element, Layout, Residual, Window, to_bf16};
 
 /// What all operators of one network share.
 pub(crate) struct Shared {
@@ -77,26 +77,41 @@ impl EvalOp for Enter {
         let Layout { element, height, width, channels, .. } = self.layout;
         let given = planes.len() / (height * width);
         ensure!(given <= channels, "{given} planes do not fit {channels} channels");
-        for (channel, plane) in planes.chunks_exact(height * width).enumerate() {
-            for (y, row) in plane.chunks_exact(width).enumerate() {
-                let start = self.layout.pixel(y, 0) + channel;
-                match element {
-                    Element::F32 => {
-                        let target = &mut activation.buffer_mut().view_mut::<f32>()[start..];
-                        for (to, from) in target.iter_mut().step_by(channels).zip(row) {
-                            *to = *from;
-                        }
-                    }
-                    Element::Bf16 => {
-                        let target = &mut activation.buffer_mut().view_mut::<u16>()[start..];
-                        for (to, from) in target.iter_mut().step_by(channels).zip(row) {
-                            *to = to_bf16(*from);
-                        }
-                    }
+        for y in 0..height {
+            let row = self.layout.pixel(y, 0)..self.layout.pixel(y, 0) + width * channels;
+            let rows: TVec<&[f32]> = planes
+                .chunks_exact(height * width)
+                .map(|plane| &plane[y * width..(y + 1) * width])
+                .collect();
+            let buffer = activation.buffer_mut();
+            match element {
+                Element::F32 => {
+                    interleave(&rows, &mut buffer.view_mut::<f32>()[row], channels, |value| value);
+                }
+                Element::Bf16 => {
+                    interleave(&rows, &mut buffer.view_mut::<u16>()[row], channels, to_bf16);
                 }
             }
         }
         Ok(tvec!(activation.into_value()))
+    }
+}
+
+/// Puts rows of planes side by side, pixel by pixel.
+fn interleave<T>(rows: &[&[f32]], target: &mut [T], channels: usize, convert: impl Fn(f32) -> T) {
+    let pixels = target.chunks_exact_mut(channels);
+    if let [red, green, blue] = rows {
+        // The usual case, written so that the compiler can see its length.
+        for (((pixel, &red), &green), &blue) in pixels.zip(*red).zip(*green).zip(*blue) {
+            pixel[..3]
+                .iter_mut()
+                .zip([red, green, blue])
+                .for_each(|(to, from)| *to = convert(from));
+        }
+        return;
+    }
+    for (x, pixel) in pixels.enumerate() {
+        pixel.iter_mut().zip(rows).for_each(|(to, row)| *to = convert(row[x]));
     }
 }
 
@@ -151,29 +166,47 @@ impl EvalOp for Convolve {
     op_out_of_plan!();
 
     fn eval(&self, _context: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
-        let source = Activation::of(&inputs[0])?;
+        let mut inputs = inputs.into_iter();
+        let source = inputs.next().context("a convolution without a source")?;
+        let source = Activation::of(&source)?;
         ensure!(source.layout == self.convolution.source, "unexpected layout of the source");
-        let residual = inputs.get(1).map(Activation::of).transpose()?;
-        if let Some(residual) = residual {
-            ensure!(
-                residual.layout == self.convolution.target,
-                "unexpected layout of the residual"
-            );
-        }
-        let mut target = self.shared.arena.take(self.convolution.target);
-        self.convolution.run(
-            source.buffer(),
-            residual.map(Activation::buffer),
-            target.buffer_mut(),
-            self.shared.pool.as_ref(),
-        );
+        // A residual that nobody else reads becomes the target, which halves what has to fit into
+        // the cache.
+        let residual = inputs.next().map(Activation::take_over);
+        let layout = match &residual {
+            Some(Ok(taken)) => taken.layout,
+            Some(Err(shared)) => Activation::of(shared)?.layout,
+            None => self.convolution.target,
+        };
+        ensure!(layout == self.convolution.target, "unexpected layout of the residual");
+        let fresh = || self.shared.arena.take(self.convolution.target);
+        let pool = self.shared.pool.as_ref();
+        let source = source.buffer();
+        let target = match residual {
+            None => {
+                let mut target = fresh();
+                self.convolution.run(source, Residual::None, target.buffer_mut(), pool);
+                target
+            }
+            Some(Ok(mut target)) => {
+                self.convolution.run(source, Residual::InTarget, target.buffer_mut(), pool);
+                target
+            }
+            Some(Err(shared)) => {
+                let mut target = fresh();
+                let residual = Residual::Beside(Activation::of(&shared)?.buffer());
+                self.convolution.run(source, residual, target.buffer_mut(), pool);
+                target
+            }
+        };
         Ok(tvec!(target.into_value()))
     }
 }
 
 /// The largest value under a window, of activations that are nowhere negative.
 ///
-/// The border of zeros is then neutral, and bf16 compares like an integer.
+/// The border of zeros is then neutral, and bf16 compares like a signed integer, for which all
+/// processors have an instruction.
 #[derive(Clone)]
 pub(crate) struct Largest {
     pub(crate) window: Window,
@@ -223,7 +256,7 @@ impl EvalOp for Largest {
                 self.pool::<f32>(source.buffer().view(), target.buffer_mut().view_mut());
             }
             Element::Bf16 => {
-                self.pool::<u16>(source.buffer().view(), target.buffer_mut().view_mut());
+                self.pool::<i16>(source.buffer().view(), target.buffer_mut().view_mut());
             }
         }
         Ok(tvec!(target.into_value()))

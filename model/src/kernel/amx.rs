@@ -61,7 +61,8 @@ unsafe fn shape_tiles(upper: usize, lower: usize) {
 pub(super) unsafe fn run(task: &Task) {
     let strips = &task.geometry.strips[task.strips.clone()];
     let panel_bytes = task.geometry.depth() * CHANNELS * 2;
-    let mut state = State { shape: (0, 0), sums: Sums([0.0; 2 * ROWS * CHANNELS]) };
+    let sums = Sums([0.0; 2 * ROWS * CHANNELS]);
+    let mut state = State { shape: (0, 0), sums, pending: None };
     for strips in strips.chunks(strips_per_chunk(task)) {
         let blocks = strips.len().div_ceil(2);
         for panel in task.panels.clone() {
@@ -79,8 +80,12 @@ pub(super) unsafe fn run(task: &Task) {
             }
         }
     }
-    // SAFETY: gives the tiles back, so that the system need not save them.
-    unsafe { asm!("tilerelease", options(nostack, nomem)) };
+    // SAFETY: the pending block is one of the task's; giving the tiles back spares the system
+    // from saving them.
+    unsafe {
+        finish_pending(task, &mut state);
+        asm!("tilerelease", options(nostack, nomem));
+    }
 }
 
 /// How many strips are finished for all panels before the next are begun.
@@ -99,37 +104,55 @@ fn strips_per_chunk(task: &Task) -> usize {
 }
 
 /// What a thread keeps from block to block.
-struct State {
+struct State<'a> {
     /// The rows of the upper and lower pixel tiles.
     shape: (usize, usize),
     sums: Sums,
+    /// The strips and the panel of which `sums` are the sums, not finished yet.
+    pending: Option<(&'a [Strip], usize)>,
 }
 
-/// Computes one or two strips for one panel.
+/// Computes one or two strips for one panel, all but finishing them.
+///
+/// A block is finished while the tiles work on the next one: the vector units would wait for the
+/// tiles otherwise, and the tiles for them.
 ///
 /// # Safety
 /// As for `run`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
-unsafe fn one_block(
+unsafe fn one_block<'a>(
     task: &Task,
-    block: &[Strip],
+    block: &'a [Strip],
     panel: usize,
     weights: *const u8,
     ahead: &mut Ahead,
-    state: &mut State,
+    state: &mut State<'a>,
 ) {
     let shape = (block[0].pixels, block.get(1).map_or(1, |strip| strip.pixels));
-    let sums = state.sums.0.as_ptr();
     // SAFETY: AMX is there, and the strips and the panel lie within the task's memory.
     unsafe {
         if state.shape != shape {
             state.shape = shape;
             shape_tiles(shape.0, shape.1);
         }
-        multiply(task, block, weights, ahead, &mut state.sums);
-        finish(task, block[0], panel, sums);
-        if let Some(&strip) = block.get(1) {
-            finish(task, strip, panel, sums.add(ROWS * CHANNELS));
+        multiply(task, block, weights, ahead);
+        finish_pending(task, state);
+        store(&mut state.sums);
+    }
+    state.pending = Some((block, panel));
+}
+
+/// Finishes the block whose sums were stored last, if there is one.
+///
+/// # Safety
+/// As for `run`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
+unsafe fn finish_pending(task: &Task, state: &mut State) {
+    if let Some((block, panel)) = state.pending.take() {
+        for (strip, sums) in block.iter().zip(state.sums.0.chunks_exact(ROWS * CHANNELS)) {
+            // SAFETY: the strips and the panel lie within the task's memory.
+            unsafe { finish(task, *strip, panel, sums.as_ptr()) };
         }
     }
 }
@@ -158,17 +181,11 @@ impl Ahead {
 /// # Safety
 /// As for `run`, with the tiles shaped for the strips.
 #[inline]
-unsafe fn multiply(
-    task: &Task,
-    block: &[Strip],
-    weights: *const u8,
-    ahead: &mut Ahead,
-    sums: &mut Sums,
-) {
+unsafe fn multiply(task: &Task, block: &[Strip], weights: *const u8, ahead: &mut Ahead) {
     let stride = task.geometry.pixel_stride * 2;
     let steps = task.geometry.run / STEP;
     let mut weights = weights;
-    // SAFETY: every address below is that of a pixel or weight within the task's memory, or of `sums`.
+    // SAFETY: every address below is that of a pixel or weight within the task's memory.
     unsafe {
         asm!(
             "tilezero tmm0",
@@ -218,6 +235,17 @@ unsafe fn multiply(
                 }
             }
         }
+    }
+}
+
+/// Brings the sums from the tiles to memory.
+///
+/// # Safety
+/// The processor has AMX and the tiles are shaped.
+#[inline]
+unsafe fn store(sums: &mut Sums) {
+    // SAFETY: two strips of at most 16 rows of 32 sums are what `sums` has room for.
+    unsafe {
         asm!(
             "tilestored [{upper} + {row}], tmm0",
             "tilestored [{upper} + {row} + 64], tmm1",

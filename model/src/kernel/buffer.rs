@@ -26,6 +26,7 @@ unsafe impl Sync for Buffer {}
 /// Types of which any bit pattern is a value.
 pub(crate) trait Plain: Copy {}
 impl Plain for f32 {}
+impl Plain for i16 {}
 impl Plain for u16 {}
 
 impl Buffer {

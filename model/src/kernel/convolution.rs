@@ -24,6 +24,16 @@ pub(crate) struct Convolution {
     pub(crate) target: Layout,
 }
 
+/// What is added to the sums before the rectifier.
+#[derive(Clone, Copy)]
+pub(crate) enum Residual<'a> {
+    None,
+    /// Another activation, laid out like the target.
+    Beside(&'a Buffer),
+    /// What the target holds before it is overwritten.
+    InTarget,
+}
+
 /// What a kernel is told: which panels of which strips, and where everything is.
 pub(super) struct Task<'a> {
     pub(super) geometry: &'a Geometry,
@@ -31,7 +41,7 @@ pub(super) struct Task<'a> {
     pub(super) weights: *const u8,
     pub(super) bias: *const f32,
     pub(super) source: *const u8,
-    /// Null when there is none; otherwise laid out like the target.
+    /// Null when there is none; otherwise laid out like the target, or the target itself.
     pub(super) residual: *const u8,
     pub(super) target: *mut u8,
     pub(super) relu: bool,
@@ -83,7 +93,7 @@ impl Convolution {
     pub(crate) fn run(
         &self,
         source: &Buffer,
-        residual: Option<&Buffer>,
+        residual: Residual,
         target: &mut Buffer,
         pool: Option<&ThreadPool>,
     ) {
@@ -91,16 +101,22 @@ impl Convolution {
         assert!(self.geometry.source_end() * element <= source.bytes(), "source too small");
         let target_end = self.geometry.last_target() + self.target.channels;
         assert!(target_end * element <= target.bytes(), "target too small");
-        assert!(residual.is_none_or(|residual| target_end * element <= residual.bytes()));
+        if let Residual::Beside(residual) = residual {
+            assert!(target_end * element <= residual.bytes(), "residual too small");
+        }
         assert!(self.kernel.is_available(), "kernels are chosen for the machine they run on");
+        let target: *mut u8 = target.view_mut::<u16>().as_mut_ptr().cast();
         let whole = Task {
             geometry: &self.geometry,
             weights: self.weights.view::<u16>().as_ptr().cast(),
             bias: self.bias.view::<f32>().as_ptr(),
             source: source.view::<u16>().as_ptr().cast(),
-            residual: residual
-                .map_or(std::ptr::null(), |residual| residual.view::<u16>().as_ptr().cast()),
-            target: target.view_mut::<u16>().as_mut_ptr().cast(),
+            residual: match residual {
+                Residual::None => std::ptr::null(),
+                Residual::Beside(residual) => residual.view::<u16>().as_ptr().cast(),
+                Residual::InTarget => target,
+            },
+            target,
             relu: self.relu,
             panels: 0..self.panels,
             strips: 0..self.geometry.strips.len(),

@@ -72,11 +72,19 @@ fn check(kernel: Kernel, case: Case, threads: usize) {
     let mut slab = Slab::new(1 << 20);
     let convolution =
         Convolution::new(kernel, window, (source, target), &weights, &bias, case.relu, &mut slab);
-    let residual = case.residual.then(|| activation(target, outs, &residuals));
+    let residual = activation(target, outs, &residuals);
     let mut result = Buffer::zeroed(target.len() * element.bytes());
+    let residual = match case.residual {
+        false => Residual::None,
+        true if threads == 1 => Residual::Beside(&residual),
+        true => {
+            result = activation(target, outs, &residuals);
+            Residual::InTarget
+        }
+    };
     let pool = ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
     let pool = (threads > 1).then_some(&pool);
-    convolution.run(&activation(source, ins, &inputs), residual.as_ref(), &mut result, pool);
+    convolution.run(&activation(source, ins, &inputs), residual, &mut result, pool);
     for y in 0..out_side {
         for x in 0..out_side {
             for out in 0..outs {

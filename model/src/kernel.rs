@@ -86,6 +86,12 @@ impl Kernel {
         }
     }
 
+    /// The bytes of weights that are worth passing over several times, for the pixels' sake.
+    fn small_weights(self) -> usize {
+        // Tiles are so fast that they wait even for the second level of the cache.
+        if self == Kernel::AmxBf16 { 200 << 10 } else { 600 << 10 }
+    }
+
     /// The output channels that one panel of weights serves.
     fn channels_per_panel(self) -> usize {
         if self == Kernel::Avx2 { 16 } else { 32 }

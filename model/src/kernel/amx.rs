@@ -60,10 +60,10 @@ unsafe fn shape_tiles(upper: usize, lower: usize) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
 pub(super) unsafe fn run(task: &Task) {
     let strips = &task.geometry.strips[task.strips.clone()];
-    let panel_bytes = task.geometry.depth() * CHANNELS * 2;
+    let panel_bytes = task.panel_bytes;
     let sums = Sums([0.0; 2 * ROWS * CHANNELS]);
     let mut state = State { shape: (0, 0), sums, pending: None };
-    for strips in strips.chunks(strips_per_chunk(task)) {
+    for strips in strips.chunks(task.strips_per_chunk()) {
         let blocks = strips.len().div_ceil(2);
         for panel in task.panels.clone() {
             // SAFETY: there are `all_panels` panels of this size.
@@ -85,21 +85,6 @@ pub(super) unsafe fn run(task: &Task) {
     unsafe {
         finish_pending(task, &mut state);
         asm!("tilerelease", options(nostack, nomem));
-    }
-}
-
-/// How many strips are finished for all panels before the next are begun.
-///
-/// Small weights stay in the cache, and it is the pixels that are to be passed over only once;
-/// large weights are what is to be passed over once, with all pixels for each panel.
-fn strips_per_chunk(task: &Task) -> usize {
-    const SMALL_WEIGHTS: usize = 200 << 10;
-    const PIXELS_OF_CHUNK: usize = 128 << 10;
-    let bytes_per_strip = ROWS * task.all_panels * CHANNELS * 2;
-    if task.geometry.depth() * task.all_panels * CHANNELS * 2 <= SMALL_WEIGHTS {
-        (PIXELS_OF_CHUNK / bytes_per_strip).next_multiple_of(2).max(2)
-    } else {
-        task.geometry.strips.len()
     }
 }
 

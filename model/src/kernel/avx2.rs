@@ -16,20 +16,18 @@ const CHANNELS: usize = 16;
 /// The processor has AVX2 and FMA, and the task's pointers cover its geometry.
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run(task: &Task) {
-    for panel in task.panels.clone() {
-        for &strip in &task.geometry.strips[task.strips.clone()] {
-            // The sums of a strip must have as many registers as it has pixels, no more and no less.
-            macro_rules! sized {
-                ($($pixels:literal)*) => {
-                    match strip.pixels {
-                        // SAFETY: the strip and the panel lie within the task's memory.
-                        $($pixels => unsafe { one_strip::<$pixels>(task, strip, panel) },)*
-                        pixels => unreachable!("a strip of {pixels} pixels"),
-                    }
-                };
+    // The sums of a strip must have as many registers as it has pixels, no more and no less.
+    macro_rules! sized {
+        ($strip:ident, $panel:ident, $($pixels:literal)*) => {
+            match $strip.pixels {
+                // SAFETY: the strip and the panel lie within the task's memory.
+                $($pixels => unsafe { one_strip::<$pixels>(task, $strip, $panel) },)*
+                pixels => unreachable!("a strip of {pixels} pixels"),
             }
-            sized!(1 2 3 4 5 6);
-        }
+        };
+    }
+    for (panel, strip) in task.in_order() {
+        sized!(strip, panel, 1 2 3 4 5 6);
     }
 }
 

@@ -17,20 +17,18 @@ const CHANNELS: usize = 32;
 /// The processor has AVX-512, and the task's pointers cover its geometry.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn run(task: &Task) {
-    for panel in task.panels.clone() {
-        for &strip in &task.geometry.strips[task.strips.clone()] {
-            // The sums of a strip must have as many registers as it has pixels, no more and no less.
-            macro_rules! sized {
-                ($($pixels:literal)*) => {
-                    match strip.pixels {
-                        // SAFETY: the strip and the panel lie within the task's memory.
-                        $($pixels => unsafe { one_strip::<$pixels>(task, strip, panel) },)*
-                        pixels => unreachable!("a strip of {pixels} pixels"),
-                    }
-                };
+    // The sums of a strip must have as many registers as it has pixels, no more and no less.
+    macro_rules! sized {
+        ($strip:ident, $panel:ident, $($pixels:literal)*) => {
+            match $strip.pixels {
+                // SAFETY: the strip and the panel lie within the task's memory.
+                $($pixels => unsafe { one_strip::<$pixels>(task, $strip, $panel) },)*
+                pixels => unreachable!("a strip of {pixels} pixels"),
             }
-            sized!(1 2 3 4 5 6 7 14);
-        }
+        };
+    }
+    for (panel, strip) in task.in_order() {
+        sized!(strip, panel, 1 2 3 4 5 6 7 14);
     }
 }
 
@@ -66,9 +64,10 @@ unsafe fn multiply_full(task: &Task, strip: Strip, panel: usize, sums: &mut [[__
     // SAFETY: every address is that of a pixel or weight within the task's memory.
     unsafe {
         let mut weights = task.weights.cast::<f32>().add(panel * geometry.depth() * CHANNELS);
+        let mut ahead = task.ahead(weights.cast(), strip);
         for tap in &geometry.taps {
             let mut pixels = task.source.cast::<f32>().add(strip.source + tap);
-            let stride = geometry.pixel_stride * 4;
+            let (stride, half) = (geometry.pixel_stride * 4, strip.half * 4);
             fourteen_pixels!(
                 "vbroadcastss",
                 "vfmadd231ps",
@@ -77,10 +76,12 @@ unsafe fn multiply_full(task: &Task, strip: Strip, panel: usize, sums: &mut [[__
                 local,
                 pixels,
                 weights,
+                ahead,
                 stride,
+                half,
                 geometry.run
             );
-            let _ = pixels;
+            let _ = (pixels, ahead);
         }
     }
     *sums = local;

@@ -22,20 +22,18 @@ const TILE_BYTES: usize = 1024;
 /// The processor has AVX-512 and bf16, and the task's pointers cover its geometry.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512bf16")]
 pub(super) unsafe fn run(task: &Task) {
-    for panel in task.panels.clone() {
-        for &strip in &task.geometry.strips[task.strips.clone()] {
-            // The sums of a strip must have as many registers as it has pixels, no more and no less.
-            macro_rules! sized {
-                ($($pixels:literal)*) => {
-                    match strip.pixels {
-                        // SAFETY: the strip and the panel lie within the task's memory.
-                        $($pixels => unsafe { one_strip::<$pixels>(task, strip, panel) },)*
-                        pixels => unreachable!("a strip of {pixels} pixels"),
-                    }
-                };
+    // The sums of a strip must have as many registers as it has pixels, no more and no less.
+    macro_rules! sized {
+        ($strip:ident, $panel:ident, $($pixels:literal)*) => {
+            match $strip.pixels {
+                // SAFETY: the strip and the panel lie within the task's memory.
+                $($pixels => unsafe { one_strip::<$pixels>(task, $strip, $panel) },)*
+                pixels => unreachable!("a strip of {pixels} pixels"),
             }
-            sized!(1 2 3 4 5 6 7 14);
-        }
+        };
+    }
+    for (panel, strip) in task.in_order() {
+        sized!(strip, panel, 1 2 3 4 5 6 7 14);
     }
 }
 
@@ -71,9 +69,10 @@ unsafe fn multiply_full(task: &Task, strip: Strip, panel: usize, sums: &mut [[__
     // SAFETY: every address is that of a pixel or weight within the task's memory.
     unsafe {
         let mut weights = task.weights.add(panel * geometry.depth() * CHANNELS * 2);
+        let mut ahead = task.ahead(weights, strip);
         for tap in &geometry.taps {
             let mut pixels = task.source.add((strip.source + tap) * 2);
-            let stride = geometry.pixel_stride * 2;
+            let (stride, half) = (geometry.pixel_stride * 2, strip.half * 2);
             for _ in 0..geometry.run / STEP {
                 fourteen_pixels!(
                     "vpbroadcastd",
@@ -83,7 +82,9 @@ unsafe fn multiply_full(task: &Task, strip: Strip, panel: usize, sums: &mut [[__
                     local,
                     pixels,
                     weights,
+                    ahead,
                     stride,
+                    half,
                     STEP / 2
                 );
                 weights = weights.wrapping_add(TILE_BYTES);

@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 
 use super::Kernel;
 use super::buffer::{Buffer, Slab};
-use super::geometry::{Geometry, Window};
+use super::geometry::{Geometry, Strip, Window};
 use super::layout::{Element, Layout, to_bf16};
 
 /// A convolution whose bias, residual and rectifier are part of it.
@@ -49,6 +49,9 @@ pub(super) struct Task<'a> {
     pub(super) strips: Range<usize>,
     /// The panels there are in all, so that a kernel knows whether there is one to look ahead to.
     pub(super) all_panels: usize,
+    pub(super) panel_bytes: usize,
+    /// Weights of up to so many bytes are worth keeping in the cache.
+    pub(super) small_weights: usize,
 }
 
 // SAFETY: the tasks of one convolution write to disjoint parts of the target and only read the rest.
@@ -121,6 +124,8 @@ impl Convolution {
             panels: 0..self.panels,
             strips: 0..self.geometry.strips.len(),
             all_panels: self.panels,
+            panel_bytes: self.geometry.depth() * self.kernel.channels_per_panel() * element,
+            small_weights: self.kernel.small_weights(),
         };
         match pool {
             None => self.execute(&whole),
@@ -152,6 +157,41 @@ impl Convolution {
 }
 
 impl Task<'_> {
+    /// The pairs of panel and strip, in the order that uses the cache best.
+    ///
+    /// Small weights stay in the cache, and it is the pixels that are to be passed over only once;
+    /// large weights are what is to be passed over once, with all pixels for each panel.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (usize, Strip)> {
+        let strips = &self.geometry.strips[self.strips.clone()];
+        strips.chunks(self.strips_per_chunk()).flat_map(move |chunk| {
+            self.panels
+                .clone()
+                .flat_map(move |panel| chunk.iter().map(move |&strip| (panel, strip)))
+        })
+    }
+
+    /// How many strips are finished for all panels before the next are begun; an even number.
+    pub(super) fn strips_per_chunk(&self) -> usize {
+        const STRIPS_OF_SMALL_WEIGHTS: usize = 16;
+        if self.panel_bytes * self.all_panels <= self.small_weights {
+            STRIPS_OF_SMALL_WEIGHTS
+        } else {
+            self.geometry.strips.len().next_multiple_of(2)
+        }
+    }
+
+    /// Where the weights are that a full strip is to fetch into the cache as it goes.
+    ///
+    /// A strip fetches as many lines as its weights have rows, and a row is two lines long: the
+    /// first two strips of a panel fetch the next panel, the others find theirs already there.
+    pub(super) fn ahead(&self, weights: *const u8, strip: Strip) -> *const u8 {
+        match strip.first / strip.pixels {
+            0 => weights.wrapping_add(self.panel_bytes),
+            1 => weights.wrapping_add(self.panel_bytes + self.panel_bytes / 2),
+            _ => weights,
+        }
+    }
+
     /// The part of one worker among several, by panels where there are enough of them.
     fn share(&self, worker: usize, workers: usize) -> Task<'_> {
         let part = |range: &Range<usize>, step: usize| {

@@ -28,10 +28,12 @@ macro_rules! pixel {
 ///
 /// `$pixels` and `$weights` are advanced; a row of weights is 64 bytes at `$weights` and 64 more
 /// `$right` bytes after it, the next row follows `$row` bytes later, and each row meets the next
-/// four bytes of every pixel. `$stride` is the distance between pixels in bytes.
+/// four bytes of every pixel. `$stride` is the distance between pixels in bytes, `$half` that from
+/// the first to the eighth. Each row also fetches the line at `$ahead` into the cache.
 macro_rules! fourteen_pixels {
     ($broadcast:literal, $multiply:literal, $right:literal, $row:literal,
-     $sums:ident, $pixels:ident, $weights:ident, $stride:expr, $count:expr) => {{
+     $sums:ident, $pixels:ident, $weights:ident, $ahead:ident, $stride:expr, $half:expr,
+     $count:expr) => {{
         let stride: usize = $stride;
         let [[s0, s1], [s2, s3], [s4, s5], [s6, s7], [s8, s9], [s10, s11], [s12, s13],
              [s14, s15], [s16, s17], [s18, s19], [s20, s21], [s22, s23], [s24, s25], [s26, s27]] =
@@ -54,13 +56,16 @@ macro_rules! fourteen_pixels {
             $crate::kernel::fourteen::pixel!($broadcast, $multiply, "22", "23", "[{b} + 4*{x1}]"),
             $crate::kernel::fourteen::pixel!($broadcast, $multiply, "24", "25", "[{b} + {x5}]"),
             $crate::kernel::fourteen::pixel!($broadcast, $multiply, "26", "27", "[{b} + 2*{x3}]"),
+            "prefetcht1 [{ahead}]",
+            "add {ahead}, 64",
             "add {a}, 4",
             "add {b}, 4",
             concat!("add {weights}, ", $row),
             "dec {count}",
             "jnz 2b",
             a = inout(reg) $pixels,
-            b = inout(reg) $pixels.wrapping_byte_add(7 * stride) => _,
+            b = inout(reg) $pixels.wrapping_byte_add($half) => _,
+            ahead = inout(reg) $ahead,
             weights = inout(reg) $weights,
             count = inout(reg) $count => _,
             x1 = in(reg) stride, x3 = in(reg) 3 * stride, x5 = in(reg) 5 * stride,

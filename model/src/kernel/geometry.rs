@@ -23,6 +23,8 @@ pub(super) struct Strip {
     pub(super) pixels: usize,
     /// Where the strip's entries begin in `targets`.
     pub(super) first: usize,
+    /// Elements from the first pixel to the middle one, where a full strip may change rows.
+    pub(super) half: usize,
 }
 
 /// A convolution over given layouts, in elements.
@@ -69,6 +71,19 @@ impl Geometry {
                     targets.map(|at| target.pixel(at / width, at % width)),
                 );
             }
+        } else if cut == Cut::Fully(2 * width) {
+            // Rows of half a strip: take two, one for each half.
+            let row = pitch * window.stride * channels;
+            for top in (0..height).step_by(2) {
+                let rows = 2.min(height - top);
+                geometry.push(
+                    origin + top * row,
+                    (0..rows * width).map(|at| target.pixel(top + at / width, at % width)),
+                );
+                if let Some(strip) = geometry.strips.last_mut().filter(|_| rows == 2) {
+                    strip.half = row;
+                }
+            }
         } else if window.stride == 1 && pitch + width <= cut.most() {
             // Rows shorter than a strip: take several, with the border between them as junk.
             let rows = (cut.most() - width) / pitch + 1;
@@ -98,7 +113,8 @@ impl Geometry {
     fn push(&mut self, source: usize, targets: impl Iterator<Item = usize>) {
         let first = self.targets.len();
         self.targets.extend(targets);
-        self.strips.push(Strip { source, pixels: self.targets.len() - first, first });
+        let pixels = self.targets.len() - first;
+        self.strips.push(Strip { source, pixels, first, half: pixels / 2 * self.pixel_stride });
     }
 
     /// Products per output value.
@@ -108,8 +124,11 @@ impl Geometry {
 
     /// The elements that a source must have for no strip to read beyond it.
     pub(super) fn source_end(&self) -> usize {
-        let strips = self.strips.iter();
-        let pixel = strips.map(|strip| strip.source + (strip.pixels - 1) * self.pixel_stride).max();
+        let last = |strip: &Strip| {
+            let after_half = strip.pixels - strip.pixels / 2 - 1;
+            strip.source + strip.half + after_half * self.pixel_stride
+        };
+        let pixel = self.strips.iter().map(last).max();
         pixel.unwrap_or(0) + self.taps.last().copied().unwrap_or(0) + self.run
     }
 
@@ -194,6 +213,12 @@ mod tests {
     fn short_rows_are_taken_two_at_a_time() {
         let window = Window { height: 3, width: 3, stride: 1, padding: 1 };
         check(window, layout(7, 64, 1), layout(7, 64, 0), Cut::Evenly(16), &[16, 16, 16, 7]);
+    }
+
+    #[test]
+    fn rows_of_half_a_strip_are_taken_in_pairs() {
+        let window = Window { height: 3, width: 3, stride: 1, padding: 1 };
+        check(window, layout(7, 64, 1), layout(7, 64, 0), Cut::Fully(14), &[14, 14, 14, 7]);
     }
 
     #[test]

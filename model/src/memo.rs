@@ -14,8 +14,11 @@ use crate::error::{Error, ImageError};
 /// as well; a failure of the network is not.
 pub struct Memo {
     classifier: Classifier,
-    seen: Mutex<BTreeMap<[u8; 32], Result<Vec<Label>, ImageError>>>,
+    seen: Mutex<BTreeMap<[u8; 32], Answer>>,
 }
+
+/// What is remembered of an image.
+type Answer = Result<Vec<Label>, ImageError>;
 
 impl Memo {
     /// Wraps a classifier with an empty memory.

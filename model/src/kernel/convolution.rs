@@ -50,6 +50,8 @@ pub(super) struct Task<'a> {
     /// The panels there are in all, so that a kernel knows whether there is one to look ahead to.
     pub(super) all_panels: usize,
     pub(super) panel_bytes: usize,
+    /// The bytes of one pixel of the target.
+    pub(super) pixel_bytes: usize,
     /// Weights of up to so many bytes are worth keeping in the cache.
     pub(super) small_weights: usize,
 }
@@ -125,6 +127,7 @@ impl Convolution {
             strips: 0..self.geometry.strips.len(),
             all_panels: self.panels,
             panel_bytes: self.geometry.depth() * self.kernel.channels_per_panel() * element,
+            pixel_bytes: self.target.channels * element,
             small_weights: self.kernel.small_weights(),
         };
         match pool {
@@ -172,9 +175,10 @@ impl Task<'_> {
 
     /// How many strips are finished for all panels before the next are begun; an even number.
     pub(super) fn strips_per_chunk(&self) -> usize {
-        const STRIPS_OF_SMALL_WEIGHTS: usize = 16;
+        const TARGET_OF_CHUNK: usize = 128 << 10;
         if self.panel_bytes * self.all_panels <= self.small_weights {
-            STRIPS_OF_SMALL_WEIGHTS
+            let strip = self.geometry.strips.first().map_or(1, |strip| strip.pixels);
+            (TARGET_OF_CHUNK / (strip * self.pixel_bytes)).next_multiple_of(2).max(2)
         } else {
             self.geometry.strips.len().next_multiple_of(2)
         }
@@ -199,7 +203,7 @@ impl Task<'_> {
             let bound = |at: usize| (range.start + count * at / workers * step).min(range.end);
             bound(worker)..bound(worker + 1)
         };
-        let by_panels = self.panels.len() % workers == 0 && self.strips.len() < 64;
+        let by_panels = self.panels.len().is_multiple_of(workers) && self.strips.len() < 64;
         // Kernels may take strips in pairs, which a share must not tear apart.
         let (panels, strips) = if by_panels {
             (part(&self.panels, 1), self.strips.clone())

@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn rounding_to_bf16_goes_to_the_nearest_and_ties_to_even() {
         for (value, expected) in
-            [(1.0, 1.0), (1.003, 1.0), (1.005, 1.0078125), (1.00390625, 1.0), (-2.5, -2.5)]
+            [(1.0, 1.0), (1.003, 1.0), (1.005, 1.0078125), (1.0 + 1.0 / 256.0, 1.0), (-2.5, -2.5)]
         {
             assert_eq!(from_bf16(to_bf16(value)), expected, "{value}");
         }

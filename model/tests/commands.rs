@@ -85,11 +85,11 @@ fn without_npm_the_error_says_what_to_do() {
 
 /// The standard model with its first convolution scaled to pixels as PyTorch prepares them.
 fn torch_model(path: &Path) {
-    let mut content = fs::read(standard_model()).unwrap();
+    let mut content = fs::read(standard_model()).expect("the model");
     let name = b"conv1_w";
-    let matches = content.windows(name.len()).enumerate().filter(|(_, window)| window == name);
-    // The first mention is the operator that reads the weights, the second the weights.
-    let (at, _) = matches.last().expect("the weights of conv1");
+    // The first mention is the operator that reads the weights, the last the weights.
+    let at = content.windows(name.len()).rposition(|window| window == name);
+    let at = at.expect("the weights of conv1");
     let values = 64 * 3 * 7 * 7;
     // A tag and a length of three bytes stand between the name and the values.
     let start = at + name.len() + 4;
@@ -98,7 +98,7 @@ fn torch_model(path: &Path) {
         let weight = f32::from_le_bytes([value[0], value[1], value[2], value[3]]);
         value.copy_from_slice(&(weight * 255.0 * deviation).to_le_bytes());
     }
-    fs::write(path, content).unwrap();
+    fs::write(path, content).expect("a file");
 }
 
 #[test]

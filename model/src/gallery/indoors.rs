@@ -63,7 +63,7 @@ pub(super) fn digital_clock(canvas: &mut Canvas) {
     canvas.shade([92, 66, 46], [60, 42, 30]);
     canvas.rounded((18.0, 70.0), (238.0, 190.0), 16.0, [22, 22, 24]);
     canvas.rounded((30.0, 82.0), (226.0, 178.0), 6.0, [8, 4, 4]);
-    const LIT: [&str; 4] = ["bc", "abged", "abcdefg", "abcd g"];
+    const LIT: [&str; 4] = ["bc", "abged", "acdfg", "abcdg"];
     let red: Colour = [255, 40, 24];
     for (lit, left) in LIT.iter().zip([38.0, 82.0, 138.0, 182.0]) {
         let (right, top, middle, bottom) = (left + 34.0, 96.0, 130.0, 164.0);
@@ -75,8 +75,7 @@ pub(super) fn digital_clock(canvas: &mut Canvas) {
                 b'd' => ((left + 5.0, bottom), (right - 5.0, bottom)),
                 b'e' => ((left, middle + 5.0), (left, bottom - 5.0)),
                 b'f' => ((left, top + 5.0), (left, middle - 5.0)),
-                b'g' => ((left + 5.0, middle), (right - 5.0, middle)),
-                _ => continue,
+                _ => ((left + 5.0, middle), (right - 5.0, middle)),
             };
             canvas.line(from, to, 7.0, red);
         }

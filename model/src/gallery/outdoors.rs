@@ -78,8 +78,12 @@ pub(super) fn spider_web(canvas: &mut Canvas) {
 pub(super) fn umbrella(canvas: &mut Canvas) {
     canvas.shade([176, 190, 200], [140, 150, 158]);
     canvas.line((128.0, 40.0), (128.0, 214.0), 5.0, [60, 40, 28]);
-    canvas.ring((112.0, 212.0), 18.5, 13.0, [60, 40, 28]);
-    canvas.rectangle((90.0, 180.0), (125.4, 212.0), [146, 156, 164]);
+    canvas.paint(|x, y| {
+        let (dx, dy) = (x - 112.0, y - 212.0);
+        let square = dx * dx + dy * dy;
+        let hook = (13.0f32 * 13.0..=18.5 * 18.5).contains(&square) && dy > 0.0;
+        hook.then_some([60, 40, 28])
+    });
     canvas.paint(|x, y| {
         let (dx, dy) = (x - 128.0, y - 134.0);
         let dome = dx * dx / (104.0 * 104.0) + dy * dy / (94.0 * 94.0) <= 1.0 && y < 134.0;

@@ -1,1 +1,27 @@
 //! Image classification with ResNet-50 on the CPU.
+
+mod classifier;
+pub mod cli;
+pub mod decode;
+mod error;
+mod fast;
+pub mod gallery;
+mod kernel;
+mod labels;
+mod memo;
+mod network;
+mod preprocess;
+mod progress;
+mod recognise;
+mod weights;
+
+pub use classifier::{
+    Classifier, DEFAULT_TOP, Label, MODEL_VARIABLE, ModelInfo, Origin, Precision, Settings,
+};
+pub use decode::{Limits, Picture};
+pub use error::{Error, ImageError, WeightsError};
+pub use kernel::Kernel;
+pub use memo::Memo;
+pub use preprocess::Preprocessing;
+pub use progress::{OnProgress, Progress, Stage};
+pub use weights::{MODEL_SHA256, PACKAGE, WeightStore};

@@ -1,0 +1,115 @@
+//! The network's answers, against those of another engine and of each other.
+
+use std::collections::BTreeMap;
+
+use thunderhead_model::{Classifier, Kernel, Settings, gallery};
+
+type Probabilities = BTreeMap<&'static str, Vec<f32>>;
+
+/// What ONNX Runtime answers, recorded by `benches/peers/record.py`: per drawing, the classes
+/// with a probability above a hundred-thousandth.
+fn recorded() -> BTreeMap<String, BTreeMap<usize, f32>> {
+    serde_json::from_str(include_str!("data/recorded.json")).expect("the recording is JSON")
+}
+
+fn load(kernel: Kernel, threads: usize) -> Classifier {
+    let settings = Settings { kernel: Some(kernel), threads, ..Settings::default() };
+    Classifier::load(settings, &mut |_| ()).expect("the model loads")
+}
+
+fn probabilities(classifier: &Classifier) -> Probabilities {
+    gallery::ALL
+        .iter()
+        .map(|drawing| (drawing.name, classifier.probabilities(&drawing.png()).expect("an answer")))
+        .collect()
+}
+
+fn best(probabilities: &[f32]) -> usize {
+    (0..probabilities.len())
+        .max_by(|&a, &b| probabilities[a].total_cmp(&probabilities[b]))
+        .expect("there are classes")
+}
+
+fn largest_difference(left: &[f32], right: &[f32]) -> f32 {
+    left.iter().zip(right).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn tract_as_it_comes_agrees_with_onnx_runtime() {
+    let recorded = recorded();
+    for (name, found) in probabilities(&load(Kernel::Tract, 1)) {
+        let mut expected = vec![0.0; found.len()];
+        recorded[name].iter().for_each(|(&class, &probability)| expected[class] = probability);
+        let difference = largest_difference(&found, &expected);
+        assert!(difference <= 1e-4, "{name}: {difference}");
+    }
+}
+
+#[test]
+fn our_kernels_agree_with_tract() {
+    let exact = probabilities(&load(Kernel::Tract, 1));
+    for kernel in Kernel::ALL.into_iter().filter(|k| *k != Kernel::Tract && k.is_available()) {
+        let classifier = load(kernel, 1);
+        assert_eq!(classifier.info().fused_convolutions, 53, "{kernel:?}");
+        for (name, found) in probabilities(&classifier) {
+            let expected = &exact[name];
+            if kernel.is_bf16() {
+                let (found_best, expected_best) = (best(&found), best(expected));
+                assert_eq!(found_best, expected_best, "{kernel:?}, {name}");
+            } else {
+                let difference = largest_difference(&found, expected);
+                assert!(difference <= 1e-4, "{kernel:?}, {name}: {difference}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bf16_is_near_f32_on_the_whole_gallery() {
+    for kernel in Kernel::ALL.into_iter().filter(|k| k.is_bf16() && k.is_available()) {
+        let exact = probabilities(&load(Kernel::Tract, 1));
+        let found = probabilities(&load(kernel, 1));
+        let differences: Vec<f32> = exact
+            .iter()
+            .map(|(name, exact)| (exact[best(exact)] - found[name][best(exact)]).abs())
+            .collect();
+        let mean = differences.iter().sum::<f32>() / differences.len() as f32;
+        assert!(mean <= 0.01, "{kernel:?}: {mean}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let kernel = Kernel::ALL.into_iter().find(|kernel| kernel.is_available()).expect("a kernel");
+    let png = gallery::ALL[0].png();
+    let one = load(kernel, 1).probabilities(&png).expect("an answer");
+    let two = load(kernel, 2).probabilities(&png).expect("an answer");
+    assert_eq!(one, two);
+}
+
+#[test]
+fn the_best_label_of_every_drawing_is_its_subject() {
+    let classifier = Classifier::load(Settings::default(), &mut |_| ()).expect("the model loads");
+    for drawing in gallery::ALL {
+        let labels = classifier.classify(&drawing.png()).expect("an answer");
+        assert_eq!(labels.len(), 5);
+        assert_eq!(labels[0].label, drawing.label);
+        assert!(labels.is_sorted_by(|a, b| a.score >= b.score));
+    }
+}
+
+#[test]
+fn threads_share_one_classifier() {
+    let classifier = Classifier::load(Settings::default(), &mut |_| ()).expect("the model loads");
+    std::thread::scope(|scope| {
+        for drawing in &gallery::ALL[..4] {
+            let classifier = &classifier;
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    let labels = classifier.classify(&drawing.png()).expect("an answer");
+                    assert_eq!(labels[0].label, drawing.label);
+                }
+            });
+        }
+    });
+}

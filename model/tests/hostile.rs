@@ -1,0 +1,177 @@
+//! Any bytes give an answer or a typed error, within the memory limit.
+#![allow(unsafe_code, reason = "counts what is allocated, which only an allocator can see")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::Cursor;
+
+use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use thunderhead_model::decode::decode;
+use thunderhead_model::{Classifier, Limits, Settings};
+
+thread_local! {
+    /// Bytes held now and at most, on this thread.
+    static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counting;
+
+fn count(change: isize) {
+    // A thread that is ending may allocate when its locals are gone; nothing is measured then.
+    let _ = HELD.try_with(|held| {
+        let now = held.get().0 + change;
+        held.set((now, held.get().1.max(now)));
+    });
+}
+
+// SAFETY: passes every request on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The most bytes held at once during a call, beyond those held before it.
+fn most_held<T>(call: impl FnOnce() -> T) -> (T, u64) {
+    let before = HELD.get().0;
+    HELD.set((before, before));
+    let result = call();
+    (result, (HELD.get().1 - before) as u64)
+}
+
+const FORMATS: [ImageFormat; 5] =
+    [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif, ImageFormat::Bmp];
+
+fn samples() -> Vec<Vec<u8>> {
+    let noise = RgbImage::from_fn(33, 21, |x, y| {
+        Rgb([(x * 97 % 251) as u8, (y * 61 % 253) as u8, (x * y % 255) as u8])
+    });
+    let noise = DynamicImage::ImageRgb8(noise);
+    let kinds = [
+        noise.clone(),
+        DynamicImage::ImageLuma8(noise.to_luma8()),
+        DynamicImage::ImageRgba8(noise.to_rgba8()),
+    ];
+    let mut samples: Vec<Vec<u8>> =
+        vec![include_bytes!("data/cmyk.jpg").to_vec(), include_bytes!("data/turned.jpg").to_vec()];
+    for (kind, format) in kinds.iter().flat_map(|kind| FORMATS.map(|format| (kind, format))) {
+        let mut file = Cursor::new(Vec::new());
+        // Not every format takes every kind of pixel; those pairs are left out.
+        if kind.write_to(&mut file, format).is_ok() {
+            samples.push(file.into_inner());
+        }
+    }
+    samples
+}
+
+/// One way of spoiling a file.
+#[derive(Debug, Clone)]
+enum Mutation {
+    Set(Index, u8),
+    /// Near the beginning, where the headers are.
+    SetHeader(Index, u8),
+    Flip(Index, u8),
+    Truncate(Index),
+    Insert(Index, Vec<u8>),
+    Repeat(Index, Index),
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    prop_oneof![
+        (any::<Index>(), any::<u8>()).prop_map(|(at, value)| Mutation::Set(at, value)),
+        (any::<Index>(), any::<u8>()).prop_map(|(at, value)| Mutation::SetHeader(at, value)),
+        (any::<Index>(), 0..8u8).prop_map(|(at, bit)| Mutation::Flip(at, bit)),
+        any::<Index>().prop_map(Mutation::Truncate),
+        (any::<Index>(), vec(any::<u8>(), 1..16))
+            .prop_map(|(at, bytes)| Mutation::Insert(at, bytes)),
+        (any::<Index>(), any::<Index>()).prop_map(|(from, to)| Mutation::Repeat(from, to)),
+    ]
+}
+
+fn mutate(content: &mut Vec<u8>, mutation: &Mutation) {
+    if content.is_empty() {
+        return;
+    }
+    let length = content.len();
+    match mutation {
+        Mutation::Set(at, value) => content[at.index(length)] = *value,
+        Mutation::SetHeader(at, value) => content[at.index(length.min(64))] = *value,
+        Mutation::Flip(at, bit) => content[at.index(length)] ^= 1 << bit,
+        Mutation::Truncate(at) => content.truncate(at.index(length)),
+        Mutation::Insert(at, bytes) => {
+            let at = at.index(length);
+            content.splice(at..at, bytes.iter().copied());
+        }
+        Mutation::Repeat(from, to) => {
+            let (from, to) = (from.index(length), to.index(length));
+            let piece = content[from.min(to)..from.max(to)].to_vec();
+            content.extend(piece);
+        }
+    }
+}
+
+const LIMITS: Limits = Limits { pixels: 2_000_000, memory: 8 << 20 };
+/// What a decoder holds whatever the image: tables, buffers and its copy of the content.
+const CONSTANT: u64 = 1 << 20;
+
+fn check(content: &[u8]) -> Result<(), TestCaseError> {
+    let (result, held) = most_held(|| decode(content, LIMITS));
+    prop_assert!(
+        held <= LIMITS.memory + CONSTANT + 4 * content.len() as u64,
+        "{held} bytes held for {result:?}"
+    );
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn spoilt_files_never_panic_nor_exceed_the_memory_limit(
+        sample in any::<Index>(),
+        mutations in vec(mutation(), 1..6),
+    ) {
+        thread_local!(static SAMPLES: Vec<Vec<u8>> = samples());
+        let mut content = SAMPLES.with(|samples| sample.get(samples).clone());
+        mutations.iter().for_each(|mutation| mutate(&mut content, mutation));
+        check(&content)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(content in vec(any::<u8>(), 0..400)) {
+        check(&content)?;
+    }
+}
+
+#[test]
+fn whatever_can_be_decoded_gets_labels() {
+    let classifier = Classifier::load(Settings::default(), &mut |_| ()).expect("the model loads");
+    for content in samples() {
+        let labels = classifier.classify(&content).expect("an answer");
+        assert!(labels.iter().all(|label| (0.0..=1.0).contains(&label.score)));
+    }
+}

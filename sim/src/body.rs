@@ -22,7 +22,7 @@ pub struct Body(Arc<[u8]>);
 impl Body {
     /// No bytes at all.
     pub fn empty() -> Body {
-        Body(Arc::from([]))
+        Body(Arc::default())
     }
 
     /// The bytes.
@@ -48,7 +48,7 @@ impl Body {
 
 impl From<&str> for Body {
     fn from(text: &str) -> Body {
-        Body(Arc::from(text.as_bytes()))
+        Body::from(text.as_bytes())
     }
 }
 
@@ -66,7 +66,8 @@ impl From<Vec<u8>> for Body {
 
 impl From<&[u8]> for Body {
     fn from(bytes: &[u8]) -> Body {
-        Body(Arc::from(bytes))
+        // Most answers have no body; the empty slice is shared and costs no allocation.
+        if bytes.is_empty() { Body::empty() } else { Body(Arc::from(bytes)) }
     }
 }
 

@@ -157,8 +157,15 @@ impl Choices {
     }
 
     fn turn(&mut self, kind: Kind, host: HostKey, op: OpCode) -> u32 {
-        let per_host = Kind::ALL.len() * OPS_MAX;
-        let at = usize::from(host.index) * per_host + kind as usize * OPS_MAX + op.index();
+        // Only three kinds of choice are counted per call; the others have one counter per host.
+        let within = match kind {
+            Kind::Latency => op.index(),
+            Kind::Verdict => OPS_MAX + op.index(),
+            Kind::Amount => 2 * OPS_MAX + op.index(),
+            other => 3 * OPS_MAX + other as usize,
+        };
+        let per_host = 3 * OPS_MAX + Kind::ALL.len();
+        let at = usize::from(host.index) * per_host + within;
         if at >= self.turns.len() {
             let hosts = (usize::from(host.index) + 1).next_multiple_of(HOSTS_USUAL);
             self.turns.resize(hosts * per_host, 0);

@@ -114,8 +114,15 @@ impl Worker<'_> {
     where
         F: Future<Output = Result<Response, Error>> + 'static,
     {
+        let handler = Rc::new(handler);
         self.slot(|host| {
-            host.fetch = Some(Rc::new(move |env, request| Box::pin(handler(env, request))));
+            host.fetch = Some(Rc::new(move |env, request, call| {
+                let handler = handler.clone();
+                Box::pin(async move {
+                    let outcome = handler(env.clone(), request).await;
+                    env.fetched(call, outcome).await;
+                })
+            }));
         })
     }
 
@@ -136,8 +143,15 @@ impl Worker<'_> {
             let id = state.queues.queue_id(name).expect("it has just been configured");
             state.consumers.insert(id, Consumer { host: self.host, planned: Time::NEVER });
         }
+        let handler = Rc::new(handler);
         self.slot(|host| {
-            host.queue = Some(Rc::new(move |env, batch| Box::pin(handler(env, batch))));
+            host.queue = Some(Rc::new(move |env, batch, call| {
+                let handler = handler.clone();
+                Box::pin(async move {
+                    let outcome = handler(env.clone(), batch.clone()).await;
+                    env.consumed(call, &batch, outcome).await;
+                })
+            }));
         })
     }
 

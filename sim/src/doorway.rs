@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agenda::Event;
-use crate::call::{Op, Outcome, Reply};
+use crate::call::{Op, Outcome, Reply, Response};
 use crate::env::Env;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
-use crate::host::Work;
+use crate::host::{Invocation, Work};
 use crate::object::ObjectError;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
@@ -357,35 +357,48 @@ impl World {
 
     fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool) -> Work<()> {
         let env = Env::new(self.clone(), host);
-        let world = self.clone();
         let state = self.state();
+        let (slot, invocation) = (state.host(host), Invocation { call, copy });
         match &*state.calls[call as usize].op {
             Op::Fetch { request, .. } => {
-                let handler = state.host(host).fetch.clone().expect("checked when it was called");
+                let handler = slot.fetch.clone().expect("checked when it was called");
                 let request = request.clone();
-                Box::pin(async move {
-                    let outcome = handler(env.clone(), request).await.map(Reply::Fetch);
-                    let background = env.background().await;
-                    let outcome = outcome.and_then(|reply| background.map(|()| reply));
-                    world.state().handled(call, copy, outcome, None);
-                })
+                drop(state);
+                handler(env, request, invocation)
             }
             Op::Deliver { batch, .. } => {
-                let handler = state.host(host).queue.clone().expect("a consumer has a handler");
+                let handler = slot.queue.clone().expect("a consumer has a handler");
                 let batch = MessageBatch::new(batch.clone());
-                Box::pin(async move {
-                    let outcome = handler(env.clone(), batch.clone()).await;
-                    let outcome = outcome.and(env.background().await);
-                    let ended = match outcome {
-                        Ok(()) => queue::Outcome::Ok,
-                        Err(_) => queue::Outcome::Exception,
-                    };
-                    let result = batch.result(ended);
-                    let outcome = outcome.map(|()| Reply::Done);
-                    world.state().handled(call, copy, outcome, Some(result));
-                })
+                drop(state);
+                handler(env, batch, invocation)
             }
             op => unreachable!("{op} has no handler on a worker"),
         }
+    }
+}
+
+impl Env {
+    /// A request has been handled; the answer goes back when the background is done too.
+    pub(crate) async fn fetched(&self, call: Invocation, outcome: Result<Response, Error>) {
+        let background = self.background().await;
+        let outcome = outcome.and_then(|response| background.map(|()| Reply::Fetch(response)));
+        self.world().state().handled(call.call, call.copy, outcome, None);
+    }
+
+    /// A batch has been handled; its marks go back when the background is done too.
+    pub(crate) async fn consumed(
+        &self,
+        call: Invocation,
+        batch: &MessageBatch,
+        outcome: Result<(), Error>,
+    ) {
+        let outcome = outcome.and(self.background().await);
+        let ended = match outcome {
+            Ok(()) => queue::Outcome::Ok,
+            Err(_) => queue::Outcome::Exception,
+        };
+        let result = batch.result(ended);
+        let outcome = outcome.map(|()| Reply::Done);
+        self.world().state().handled(call.call, call.copy, outcome, Some(result));
     }
 }

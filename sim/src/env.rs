@@ -28,19 +28,25 @@ use crate::time::Time;
 use crate::trace::What;
 use crate::world::{Line, World};
 
-type Background = JoinHandle<Result<(), Error>>;
+pub(crate) type Background = JoinHandle<Result<(), Error>>;
 
 /// A host's view of the world, given to every handler.
 #[derive(Clone)]
 pub struct Env {
     world: Rc<World>,
     host: u16,
-    waited: Rc<RefCell<Vec<Background>>>,
+    /// Which invocation of the host this is, for what it waits for in the background.
+    invocation: u32,
 }
 
 impl Env {
     pub(crate) fn new(world: Rc<World>, host: u16) -> Env {
-        Env { world, host, waited: Rc::default() }
+        let invocation = {
+            let mut state = world.state();
+            state.invocations += 1;
+            state.invocations
+        };
+        Env { world, host, invocation }
     }
 
     /// The simulated time.
@@ -89,14 +95,18 @@ impl Env {
     /// Keeps the invocation open until `work` is done; its failure is the invocation's failure.
     pub fn wait_until(&self, work: impl Future<Output = Result<(), Error>> + 'static) {
         let handle = self.spawn(work);
-        self.waited.borrow_mut().push(handle);
+        self.world.state().waited.entry(self.invocation).or_default().push(handle);
     }
 
     /// Waits for everything given to [`Env::wait_until`]; the first failure counts.
     pub(crate) async fn background(&self) -> Result<(), Error> {
         let mut result = Ok(());
         loop {
-            let Some(handle) = self.waited.borrow_mut().pop() else { return result };
+            let next = {
+                let mut state = self.world.state();
+                state.waited.get_mut(&self.invocation).and_then(Vec::pop)
+            };
+            let Some(handle) = next else { return result };
             result = result.and(handle.await);
         }
     }

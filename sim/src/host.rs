@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::body::Body;
-use crate::call::{Request, Response};
+use crate::call::Request;
 use crate::choices::HostKey;
 use crate::env::Env;
 use crate::error::Error;
@@ -20,8 +20,8 @@ use crate::workflow::{Engine, WorkflowEvent};
 
 /// A future that lives on one host and dies with it.
 pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
-pub(crate) type FetchHandler = Rc<dyn Fn(Env, Request) -> Work<Result<Response, Error>>>;
-pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch) -> Work<Result<(), Error>>>;
+pub(crate) type FetchHandler = Rc<dyn Fn(Env, Request, Invocation) -> Work<()>>;
+pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch, Invocation) -> Work<()>>;
 pub(crate) type WorkflowBody = Rc<dyn Fn(Env, WorkflowEvent, Step) -> Work<Result<Body, Error>>>;
 pub(crate) type BootHandler = Rc<dyn Fn(Env) -> Work<()>>;
 
@@ -39,6 +39,13 @@ pub(crate) struct Host {
     pub object: Option<ObjectHost>,
     /// The life of a workflow instance that runs here.
     pub engine: Option<Engine>,
+}
+
+/// The call that a handler works on, and whether it is the network's own repetition of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Invocation {
+    pub call: u32,
+    pub copy: bool,
 }
 
 /// What makes a host a durable object.

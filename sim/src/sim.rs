@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::agenda::Event;
@@ -66,7 +66,7 @@ pub fn simulate(
 
 /// Puts what the scenario says on the agenda.
 fn plan(world: &Rc<World>) -> Result<(), Misfit> {
-    let scenario = world.state().scenario.clone();
+    let scenario = Rc::clone(&world.state().scenario);
     for send in &scenario.sends {
         Cloud { world }.client_host(&send.from);
         worker_for(&world.state(), send)?;
@@ -157,7 +157,9 @@ impl World {
         let slot = &mut state.tasks[task as usize];
         slot.ready = false;
         slot.waits = Waits::Elsewhere;
-        let (mut future, waker, host) = (slot.future.take()?, slot.waker.clone(), slot.host);
+        let (mut future, host) = (slot.future.take()?, slot.host);
+        // Borrowed for the poll: cloning it would count references up and down each time.
+        let waker = std::mem::replace(&mut slot.waker, Waker::noop().clone());
         state.current = Some(task);
         if let Some(object) = &state.host(host).object {
             object.storage.set_now(state.now);
@@ -168,6 +170,7 @@ impl World {
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
         let mut state = self.state();
         state.current = None;
+        state.tasks[task as usize].waker = waker;
         match polled {
             Err(panic) => return Some(panic_message(&*panic)),
             Ok(Poll::Ready(())) => state.tasks[task as usize].alive = false,
@@ -222,6 +225,9 @@ impl World {
         let mut state = self.state();
         let tasks = std::mem::take(&mut state.tasks);
         let graves = std::mem::take(&mut state.graveyard);
+        let background = std::mem::take(&mut state.waited);
+        // An object in memory holds its environment, and so the world.
+        let hosts = std::mem::take(&mut state.hosts);
         state.agenda.clear();
         let tapeless = Source::Tape(crate::Tape::benign());
         let choices =
@@ -234,7 +240,7 @@ impl World {
             crashes: state.crashes,
         };
         drop(state);
-        drop((tasks, graves));
+        drop((tasks, graves, background, hosts));
         run
     }
 }

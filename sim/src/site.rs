@@ -141,6 +141,19 @@ impl OpCode {
         (1..OPS.len()).map(|at| OpCode(at as u8))
     }
 
+    /// The code of `name`, found when the program is compiled; a name that does not exist does not
+    /// compile.
+    pub(crate) const fn of(name: &str) -> OpCode {
+        let mut at = 0;
+        while at < OPS.len() {
+            if same(OPS[at].as_bytes(), name.as_bytes()) {
+                return OpCode(at as u8);
+            }
+            at += 1;
+        }
+        panic!("every call has a line in the table")
+    }
+
     /// The code of `name`, if there is such a call.
     pub fn find(name: &str) -> Option<OpCode> {
         OPS.binary_search(&name).ok().map(|at| OpCode(at as u8))
@@ -154,6 +167,15 @@ impl OpCode {
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
+}
+
+/// `==` on bytes, which a `const fn` does not have.
+const fn same(a: &[u8], b: &[u8]) -> bool {
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
 }
 
 /// A place where choices are made: what is chosen, at which host, for which call.

@@ -12,6 +12,7 @@ use crate::ai::Ai;
 use crate::call::{Op, Outcome};
 use crate::choices::{Choices, HostKey, Odds, Source};
 use crate::d1::D1;
+use crate::env::Background;
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::hash::StableHasher;
@@ -96,7 +97,7 @@ pub(crate) struct Consumer {
 
 pub(crate) struct State {
     pub now: Time,
-    pub scenario: Scenario,
+    pub scenario: Rc<Scenario>,
     pub choices: Choices,
     pub storm: Storm,
     pub trace: Trace,
@@ -130,6 +131,9 @@ pub(crate) struct State {
     pub steps: u32,
     pub crashes: u32,
     pub unique: u64,
+    /// What invocations wait for in the background, by invocation.
+    pub waited: BTreeMap<u32, Vec<Background>>,
+    pub invocations: u32,
 }
 
 pub(crate) struct World {
@@ -143,7 +147,7 @@ impl World {
         let storm = Storm::new(scenario, &choices);
         let mut state = State {
             now: Time::ZERO,
-            scenario: scenario.clone(),
+            scenario: Rc::new(scenario.clone()),
             choices,
             storm,
             trace: Trace::with_room(),
@@ -172,6 +176,8 @@ impl World {
             steps: 0,
             crashes: 0,
             unique: 0,
+            waited: BTreeMap::new(),
+            invocations: 0,
         };
         for service in ["cloud", "r2", "queues", "ai", "workflows", "d1"] {
             state.add_host(service, false);

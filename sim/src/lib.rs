@@ -1,6 +1,7 @@
 //! The simulated cloud.
 
 mod agenda;
+pub mod agents;
 pub mod ai;
 mod alarm;
 mod body;

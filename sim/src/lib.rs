@@ -1,4 +1,7 @@
-//! The simulated cloud.
+//! The simulated cloud: an engine in which every decision is a recorded choice, a doorway at which
+//! every call can go wrong, and the services of a platform as plain state machines.
+//!
+//! Begin with [`simulate`]; what application code holds is an [`Env`], what is set up is a [`Cloud`].
 
 mod agenda;
 pub mod agents;

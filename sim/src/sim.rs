@@ -217,11 +217,14 @@ impl World {
         self.spawn(host, None, work);
     }
 
-    /// Takes the run apart. Futures hold the world and the world holds them; they go first.
+    /// Takes the run apart. Futures and objects hold the world and the world holds them; they go
+    /// first, or nothing of the run would ever be freed.
     fn into_run(self: Rc<World>, end: End) -> Run {
         let mut state = self.state();
         let tasks = std::mem::take(&mut state.tasks);
         let graves = std::mem::take(&mut state.graveyard);
+        let objects = state.hosts.iter_mut().filter_map(|host| host.object.as_mut());
+        let instances: Vec<_> = objects.filter_map(|object| object.instance.take()).collect();
         state.agenda.clear();
         let tapeless = Source::Tape(crate::Tape::benign());
         let choices =
@@ -234,7 +237,7 @@ impl World {
             crashes: state.crashes,
         };
         drop(state);
-        drop((tasks, graves));
+        drop((tasks, graves, instances));
         run
     }
 }

@@ -220,7 +220,8 @@ impl World {
         self.spawn(host, None, work);
     }
 
-    /// Takes the run apart. Futures hold the world and the world holds them; they go first.
+    /// Takes the run apart. Futures and objects hold the world and the world holds them; they go
+    /// first, or nothing of the run would ever be freed.
     fn into_run(self: Rc<World>, end: End) -> Run {
         let mut state = self.state();
         let tasks = std::mem::take(&mut state.tasks);

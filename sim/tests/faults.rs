@@ -158,10 +158,13 @@ fn a_filter_leaves_other_calls_alone() {
     }
 }
 
-/// Each fault is met in exploration too, not only when a script asks for it.
+/// Each fault that can strike a bucket or a queue is met in exploration too, not only when a script
+/// asks for it; `storms.rs` has the others, on a system that uses everything.
 #[test]
-fn every_explored_fault_is_drawn_within_two_hundred_seeds() {
-    let faults = FaultSet::explored();
+fn every_fault_of_buckets_and_queues_is_drawn_within_two_hundred_seeds() {
+    let elsewhere = [Fault::FewLabels, Fault::Mood, Fault::FalseExists, Fault::Evict];
+    let faults: FaultSet =
+        FaultSet::explored().iter().filter(|fault| !elsewhere.contains(fault)).collect();
     let scenario = Scenario { sends: uploads(&[0, 3, 1_000]), faults, ..Scenario::default() };
     let mut unseen: Vec<Fault> = faults.iter().collect();
     for seed in 0..200 {

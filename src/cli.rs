@@ -2,10 +2,12 @@
 //! JSON document, happens here and nowhere else.
 
 mod check;
+mod classify;
 mod explore;
 mod failure;
 mod input;
 mod list;
+mod model;
 mod progress;
 mod replay;
 mod report;
@@ -46,6 +48,10 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios.
     List(list::Args),
+    /// Say what is in images.
+    Classify(classify::Args),
+    /// Get the weights of the classifier, or describe them.
+    Model(model::Args),
 }
 
 /// What a command has to say.
@@ -54,7 +60,8 @@ pub struct Answer {
     text: String,
     /// For tools.
     json: Value,
-    /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 for a misfit.
+    /// The exit code: 0, or 1 when a promise or an expectation is broken or an image fails, or 3 for
+    /// a misfit.
     code: u8,
 }
 
@@ -105,6 +112,8 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args),
         Command::Trace(args) => trace::trace(args),
         Command::List(args) => list::list(args),
+        Command::Classify(args) => classify::classify(args),
+        Command::Model(args) => model::model(args),
     };
     let answer = answer.unwrap_or_else(|trouble| {
         eprintln!("error: {trouble}");

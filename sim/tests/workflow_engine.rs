@@ -104,17 +104,15 @@ fn a_step_is_tried_again_as_its_policy_says() {
             let counter = counter.clone();
             async move {
                 let config = StepConfig::retries(2, Duration::from_secs(1), Backoff::Constant);
-                let result = step
-                    .do_with("flaky", config, move || {
-                        counter.set(counter.get() + 1);
-                        let (env, attempt) = (env.clone(), counter.get());
-                        async move {
-                            env.log(format!("attempt {attempt} at {}", env.now()));
-                            Err(Error::app("no"))
-                        }
-                    })
-                    .await;
-                result
+                step.do_with("flaky", config, move || {
+                    counter.set(counter.get() + 1);
+                    let (env, attempt) = (env.clone(), counter.get());
+                    async move {
+                        env.log(format!("attempt {attempt} at {}", env.now()));
+                        Err(Error::app("no"))
+                    }
+                })
+                .await
             }
         });
         cloud.client("alice", |env| async move { follow(env, "once").await });

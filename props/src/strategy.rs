@@ -17,13 +17,15 @@ use crate::system::System;
 
 /// All storms over one variant of a system.
 ///
-/// ```no_run
+/// ```
 /// use proptest::prelude::*;
-/// # fn some_system() -> &'static thunderhead_props::System { unimplemented!() }
+/// use thunderhead_props::{System, storm};
 ///
-/// proptest!(|(storm in thunderhead_props::storm(some_system(), "reference"))| {
-///     prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-/// });
+/// fn the_reference_holds(system: &'static System) {
+///     proptest!(|(storm in storm(system, "reference"))| {
+///         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
+///     });
+/// }
 /// ```
 pub fn storm(system: &'static System, variant: &'static str) -> Storms {
     Storms { system, variant }

@@ -107,3 +107,17 @@ fn crc32(bytes: &[u8]) -> u32 {
         })
     })
 }
+
+#[test]
+fn a_gif_frame_larger_than_its_canvas_is_refused_before_room_is_made_for_it() {
+    let mut gif = Vec::new();
+    let picture = image::RgbaImage::new(8, 8);
+    image::codecs::gif::GifEncoder::new(&mut gif)
+        .encode(&picture, 8, 8, image::ExtendedColorType::Rgba8)
+        .unwrap();
+    let pixels = gif_frame_pixels(&gif);
+    assert_eq!(pixels, 64);
+    let frame = gif.iter().position(|byte| *byte == 0x2c).unwrap();
+    (gif[frame + 6], gif[frame + 8]) = (0xff, 0xff);
+    assert!(matches!(decode(&gif, Limits::default()).unwrap_err(), ImageError::TooLarge { .. }));
+}

@@ -173,21 +173,31 @@ impl Env {
     }
 
     /// Sends a request to a worker.
-    pub async fn fetch(&self, worker: &str, request: Request) -> Result<Response, Error> {
-        let found = {
-            let state = self.world.state();
-            let callee = state.host_named(worker).map(|host| state.host(host));
-            let serving = callee.filter(|host| host.fetch.is_some());
-            serving.map(|host| (host.key.index, host.name.clone()))
-        };
-        let Some((callee, to)) = found else {
-            return Err(Error::app(format!("no worker called `{worker}` serves requests")));
-        };
-        let op = Op::Fetch { to, request };
-        match self.call(Some(callee), op).await? {
-            Reply::Fetch(response) => Ok(response),
-            other => unreachable!("a fetch was answered with {other}"),
+    pub fn fetch(
+        &self,
+        worker: &str,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + 'static {
+        // Not an `async fn`: the request would be a part of every future that waits for it.
+        let call = self.serving(worker).map(|(callee, to)| {
+            let op = Op::Fetch { to, request };
+            self.call(Some(callee), op)
+        });
+        async move {
+            match call?.await? {
+                Reply::Fetch(response) => Ok(response),
+                other => unreachable!("a fetch was answered with {other}"),
+            }
         }
+    }
+
+    fn serving(&self, worker: &str) -> Result<(u16, Arc<str>), Error> {
+        let state = self.world.state();
+        let callee = state.host_named(worker).map(|host| state.host(host));
+        let serving = callee.filter(|host| host.fetch.is_some());
+        serving
+            .map(|host| (host.key.index, host.name.clone()))
+            .ok_or_else(|| Error::app(format!("no worker called `{worker}` serves requests")))
     }
 
     /// The namespace of durable objects bound to `name`.

@@ -130,9 +130,11 @@ impl World {
         loop {
             self.woken.drain(&mut woken);
             let mut state = self.state();
-            woken.drain(..).for_each(|task| state.wake(task));
-            let graves = std::mem::take(&mut state.graveyard);
-            if !graves.is_empty() {
+            if !woken.is_empty() {
+                woken.drain(..).for_each(|task| state.wake(task));
+            }
+            if !state.graveyard.is_empty() {
+                let graves = std::mem::take(&mut state.graveyard);
                 drop(state);
                 drop(graves);
                 continue;

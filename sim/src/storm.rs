@@ -137,10 +137,15 @@ impl Storm {
         if !self.active {
             return None;
         }
-        if let Some(verdict) = self.scripted(choices, crossing) {
+        if !self.rules.is_empty()
+            && let Some(verdict) = self.scripted(choices, crossing)
+        {
             return Some(verdict);
         }
         let table = &self.tables[crossing.class as usize];
+        if table.faults.is_empty() {
+            return None;
+        }
         let crashes = crossing.mortal && self.crashes_left > 0;
         let options = if crashes { table.faults.len() } else { table.harmless };
         let of = options as u32 + 1;

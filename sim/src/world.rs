@@ -114,6 +114,8 @@ pub(crate) struct State {
     /// The address of its waker.
     pub polling: usize,
     pub hosts: Vec<Host>,
+    /// The hosts by name.
+    pub names: BTreeMap<Arc<str>, u16>,
     pub calls: Vec<InFlight>,
     pub r2: R2,
     pub queues: Queues,
@@ -164,7 +166,8 @@ impl World {
             spare_wakers: Vec::new(),
             current: None,
             polling: 0,
-            hosts: Vec::new(),
+            hosts: Vec::with_capacity(16),
+            names: BTreeMap::new(),
             calls: Vec::with_capacity(128),
             r2: R2::default(),
             queues: Queues::default(),
@@ -237,6 +240,7 @@ impl State {
         let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
         let host = Host::new(name, index, mortal);
         self.trace.add_actor(host.name.clone());
+        self.names.entry(host.name.clone()).or_insert(index);
         self.hosts.push(host);
         index
     }
@@ -259,7 +263,7 @@ impl State {
     }
 
     pub fn host_named(&self, name: &str) -> Option<u16> {
-        self.hosts.iter().position(|host| &*host.name == name).map(|at| at as u16)
+        self.names.get(name).copied()
     }
 
     pub fn host(&self, index: u16) -> &Host {
@@ -302,7 +306,9 @@ impl State {
     /// Makes a task ready, once.
     pub fn wake(&mut self, task: u32) {
         let slot = &mut self.tasks[task as usize];
-        slot.parts.drain(..).for_each(Waker::wake);
+        if !slot.parts.is_empty() {
+            slot.parts.drain(..).for_each(Waker::wake);
+        }
         if slot.alive && !slot.ready {
             slot.ready = true;
             slot.waits = Waits::Nothing;

@@ -15,7 +15,7 @@ mod system;
 
 pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
-pub use platform::PLATFORM;
+pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

@@ -25,10 +25,9 @@ static ALL_CLASSIFIED: Invariant = Invariant {
 
 fn one_instance(trace: &Trace) -> Result<(), Finding> {
     let mut created = BTreeSet::new();
-    for (at, event) in trace.events().iter().enumerate() {
-        let What::Effect { op, outcome, .. } = &event.what else { continue };
-        let Op::Workflow(workflow::Op::Create { .. }) = &**op else { continue };
-        if let Ok(Reply::Workflow(workflow::Reply::Instance { id })) = &**outcome
+    for (at, op, outcome) in trace.effects() {
+        let Op::Workflow(workflow::Op::Create { .. }) = op else { continue };
+        if let Ok(Reply::Workflow(workflow::Reply::Instance { id })) = outcome
             && !created.insert(id)
         {
             return Err(Finding::at(at, format!("{id} was created twice")));
@@ -41,8 +40,8 @@ fn all_classified(trace: &Trace) -> Result<(), Finding> {
     let mut open = BTreeMap::new();
     for event in trace.events() {
         match &event.what {
-            What::Effect { op, outcome, .. } if outcome.is_ok() => {
-                if let Op::R2(op @ r2::Op::Put { .. }) = &**op {
+            What::Effect { call, outcome } if trace.outcome(*outcome).is_ok() => {
+                if let Op::R2(op @ r2::Op::Put { .. }) = trace.op(*call) {
                     open.entry(op.key().unwrap_or("")).or_insert("stored");
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use thunderhead_sim::{Case, Draw, Rng, Run, Scenario, Source, StableHasher, Trace, What};
+use thunderhead_sim::{Case, Draw, Op, Rng, Run, Scenario, Source, StableHasher, Trace, What};
 
 use crate::hunt::{self, Strategy};
 use crate::system::System;
@@ -93,12 +93,8 @@ fn features(trace: &Trace) -> impl Iterator<Item = u64> {
         .events()
         .iter()
         .map(|event| {
-            let (call, well) = match &event.what {
-                What::Call { op, .. } | What::Begin { op, .. } => (Some(op.code()), true),
-                What::Effect { op, outcome, .. } => (Some(op.code()), outcome.is_ok()),
-                What::End { outcome, .. } | What::Return { outcome, .. } => (None, outcome.is_ok()),
-                _ => (None, true),
-            };
+            let (op, outcome) = trace.carried(event);
+            let (call, well) = (op.map(Op::code), outcome.is_none_or(Result::is_ok));
             let fault = match &event.what {
                 What::Fault { fault, .. } | What::Crash { fault, .. } => Some(*fault),
                 _ => None,

@@ -4,53 +4,71 @@ use std::sync::Arc;
 
 use thunderhead_sim::queue::{self, Fate, MessageBody, Queues};
 use thunderhead_sim::r2::{self, Object};
-use thunderhead_sim::{Event, Op, Reply, Time, Trace, What};
+use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
 
 /// A history made by hand; everything happens to one actor.
-#[derive(Default)]
 pub struct History {
-    events: Vec<Event>,
+    trace: Trace,
+    calls: u32,
+}
+
+impl Default for History {
+    fn default() -> History {
+        // Numbers below are for the tests to give out.
+        History { trace: Trace::new(vec!["someone".into()]), calls: 100 }
+    }
 }
 
 impl History {
     pub fn push(&mut self, what: What) -> &mut History {
-        let at = Time::from_ms(self.events.len() as u64);
-        self.events.push(Event { at, actor: 0, what });
+        let at = Time::from_ms(self.trace.events().len() as u64);
+        self.trace.push(Event { at, actor: 0, what });
         self
     }
 
     pub fn trace(&self) -> Trace {
-        Trace::new(vec!["someone".into()], self.events.clone())
+        self.trace.clone()
+    }
+
+    /// Something was asked and took effect, or was refused.
+    pub fn effect_of(&mut self, op: Op, outcome: Outcome) -> &mut History {
+        self.calls += 1;
+        let (call, outcome) = (self.calls, self.trace.keep(outcome));
+        self.trace.set_op(call, op);
+        self.push(What::Effect { call, outcome })
     }
 
     /// A put took effect and gave this version.
     pub fn stored(&mut self, bucket: &str, key: &str, text: &str, version: &str) -> &mut History {
         let op = r2::Op::put(bucket, key, text);
         let object = Object { version: version.into(), ..object(&op) };
-        let outcome = Arc::new(Ok(Reply::R2(r2::Reply::Stored(Arc::new(object)))));
-        self.push(What::Effect { call: 0, op: Arc::new(Op::R2(op)), outcome })
+        let outcome = Ok(Reply::R2(r2::Reply::Stored(Arc::new(object))));
+        self.effect_of(Op::R2(op), outcome)
     }
 
     /// Call `call` was made.
     pub fn called(&mut self, call: u32) -> &mut History {
-        self.push(What::Call { call, op: Arc::new(Op::R2(r2::Op::head("photos", "cat"))) })
+        self.trace.set_op(call, Op::R2(r2::Op::head("photos", "cat")));
+        self.push(What::Call { call })
     }
 
     /// Call `call` took effect.
     pub fn effect(&mut self, call: u32) -> &mut History {
-        let op = Arc::new(Op::R2(r2::Op::head("photos", "cat")));
-        let outcome = Arc::new(Ok(Reply::R2(r2::Reply::NotFound)));
-        self.push(What::Effect { call, op, outcome })
+        self.trace.set_op(call, Op::R2(r2::Op::head("photos", "cat")));
+        let outcome = self.trace.keep(Ok(Reply::R2(r2::Reply::NotFound)));
+        self.push(What::Effect { call, outcome })
     }
 
     /// The one message of the history sets out to its consumer.
     pub fn delivered(&mut self) -> &mut History {
-        self.push(What::Call { call: 0, op: Arc::new(deliver()) })
+        self.trace.set_op(0, deliver());
+        self.push(What::Call { call: 0 })
     }
 
     /// The one message of the history reaches its consumer.
     pub fn begun(&mut self) -> &mut History {
-        self.push(What::Begin { call: 0, op: Arc::new(deliver()) })
+        self.trace.set_op(0, deliver());
+        self.push(What::Begin { call: 0 })
     }
 
     /// The queue decides about the one message of the history.

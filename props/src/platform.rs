@@ -46,7 +46,7 @@ static DIED_MID_CALL: Invariant = Invariant {
 fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
     for (at, event) in trace.events().iter().enumerate() {
         if let What::Panic { .. } | What::Stuck { .. } | What::Livelock { .. } = &event.what {
-            return Err(Finding::at(at, format!("{}: {}", trace.actor(event), event.what)));
+            return Err(Finding::at(at, format!("{}: {}", trace.actor(event), trace.told(event))));
         }
     }
     Ok(())
@@ -78,8 +78,8 @@ fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
     let mut open = BTreeMap::new();
     for event in trace.events() {
         match &event.what {
-            What::Call { op, .. } => {
-                if let Op::Deliver { batch, .. } = &**op {
+            What::Call { call } => {
+                if let Op::Deliver { batch, .. } = trace.op(*call) {
                     for message in &batch.messages {
                         open.entry((batch.queue.clone(), message.id)).or_insert(true);
                     }
@@ -104,7 +104,7 @@ fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
 fn delivered_twice(trace: &Trace) -> bool {
     let mut seen = BTreeSet::new();
     trace.events().iter().any(|event| match &event.what {
-        What::Begin { op, .. } => match &**op {
+        What::Begin { call } => match trace.op(*call) {
             Op::Deliver { batch, .. } => {
                 batch.messages.iter().any(|message| !seen.insert((batch.queue.clone(), message.id)))
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
-use thunderhead_sim::{Op, Reply, Trace, What};
+use thunderhead_sim::{Op, Reply, Trace};
 
 use crate::invariant::{Finding, Invariant, Property};
 use crate::platform::DELIVERED_TWICE;
@@ -49,10 +49,9 @@ struct Stored<'a> {
 
 /// Everything that was stored, in R2's order.
 fn stored(trace: &Trace) -> impl Iterator<Item = Stored<'_>> {
-    trace.events().iter().enumerate().filter_map(|(at, event)| {
-        let What::Effect { op, outcome, .. } = &event.what else { return None };
-        let Op::R2(R2Op::Put { bucket, key, body, .. }) = &**op else { return None };
-        let Ok(Reply::R2(R2Reply::Stored(object))) = &**outcome else { return None };
+    trace.effects().filter_map(|(at, op, outcome)| {
+        let Op::R2(R2Op::Put { bucket, key, body, .. }) = op else { return None };
+        let Ok(Reply::R2(R2Reply::Stored(object))) = outcome else { return None };
         let (version, text) = (&object.version, body.text().unwrap_or(""));
         Some(Stored { event: at, bucket, key, version, text })
     })

@@ -1,8 +1,5 @@
 //! What will happen when: the events of a run, ordered by time and then by when they were planned.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
 use crate::queue::{BatchResult, QueueId};
 use crate::time::Time;
 use crate::workflow::Engine;
@@ -51,72 +48,78 @@ impl Entry {
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Entry) -> bool {
-        self.key() == other.key()
-    }
-}
+/// A planned event that can be called off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TimerId(Time, u64);
 
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    /// The earliest is the greatest, because a heap gives its greatest first.
-    fn cmp(&self, other: &Entry) -> Ordering {
-        other.key().cmp(&self.key())
-    }
-}
-
+/// A sorted list and not a heap: few events are pending at a time and most new ones are for soon, so
+/// there is little to move; and what is called off can be taken out.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    heap: BinaryHeap<Entry>,
+    /// The latest first.
+    entries: Vec<Entry>,
     planned: u64,
 }
 
 impl Agenda {
-    pub fn plan(&mut self, at: Time, event: Event) {
+    pub fn plan(&mut self, at: Time, event: Event) -> TimerId {
         self.planned += 1;
-        self.heap.push(Entry { at, seq: self.planned, event });
+        let entry = Entry { at, seq: self.planned, event };
+        let timer = TimerId(at, entry.seq);
+        self.put(entry);
+        timer
+    }
+
+    fn put(&mut self, entry: Entry) {
+        let key = entry.key();
+        let sooner = self.entries.iter().rev().take_while(|other| other.key() < key).count();
+        self.entries.insert(self.entries.len() - sooner, entry);
+    }
+
+    /// Calls an event off; it is as if it had never been planned.
+    pub fn cancel(&mut self, TimerId(at, seq): TimerId) {
+        let found = self.entries.binary_search_by(|entry| (at, seq).cmp(&entry.key()));
+        if let Ok(index) = found {
+            self.entries.remove(index);
+        }
     }
 
     /// The next event and its time.
     pub fn pop(&mut self) -> Option<(Time, Event)> {
-        self.heap.pop().map(|entry| (entry.at, entry.event))
+        self.entries.pop().map(|entry| (entry.at, entry.event))
     }
 
     /// The next event, without taking it.
     pub fn peek(&self) -> Option<(Time, &Event)> {
-        self.heap.peek().map(|entry| (entry.at, &entry.event))
+        self.entries.last().map(|entry| (entry.at, &entry.event))
     }
 
-    /// Takes up to `most` events in order while `like` accepts them, then lets `choose` pick one by
-    /// index; the others go back to where they were.
+    /// Lets `choose` pick one by its index among the next event and those after it that `like`
+    /// accepts, and takes that. No more than `most` are offered, and no more than `most` passed over.
     pub fn pop_among(
         &mut self,
         most: usize,
         like: impl Fn(&Event, Time) -> bool,
         choose: impl FnOnce(&[&Event]) -> usize,
     ) -> Option<(Time, Event)> {
-        let mut passed = Vec::new();
-        let mut candidates = vec![self.heap.pop()?];
-        while candidates.len() < most && passed.len() < most {
-            let Some(entry) = self.heap.pop() else { break };
-            if like(&entry.event, entry.at) { candidates.push(entry) } else { passed.push(entry) }
+        let last = self.entries.len().checked_sub(1)?;
+        let mut candidates = vec![last];
+        let mut passed = 0;
+        for index in (0..last).rev() {
+            if candidates.len() == most || passed == most {
+                break;
+            }
+            let entry = &self.entries[index];
+            if like(&entry.event, entry.at) { candidates.push(index) } else { passed += 1 }
         }
-        let events: Vec<&Event> = candidates.iter().map(|entry| &entry.event).collect();
-        let chosen = candidates.swap_remove(choose(&events));
-        self.heap.extend(passed.into_iter().chain(candidates));
+        let events: Vec<&Event> = candidates.iter().map(|at| &self.entries[*at].event).collect();
+        let chosen = self.entries.remove(candidates[choose(&events)]);
         Some((chosen.at, chosen.event))
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.heap.clear();
+        self.entries.clear();
     }
 }
 
@@ -139,6 +142,19 @@ mod tests {
         }
         assert_eq!([(); 3].map(|()| task(agenda.pop())), [2, 1, 3]);
         assert!(agenda.pop().is_none());
+    }
+
+    #[test]
+    fn an_event_that_was_called_off_never_comes() {
+        let mut agenda = Agenda::default();
+        let mut plan = |at, task| agenda.plan(Time::from_ms(at), Event::Wake { task });
+        let (first, _, last) = (plan(1, 1), plan(2, 2), plan(3, 3));
+        agenda.cancel(first);
+        agenda.cancel(last);
+        agenda.cancel(last);
+        assert_eq!(agenda.peek().map(|(at, _)| at), Some(Time::from_ms(2)));
+        assert_eq!(task(agenda.pop()), 2);
+        assert!(agenda.peek().is_none() && agenda.pop().is_none());
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Alarms: one per object, at least once, tried again with growing pauses, dropped after six.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agenda::Event;
@@ -64,7 +63,8 @@ impl State {
     /// The handler has returned.
     pub fn alarm_ended(&mut self, host: u16, call: u32, copy: bool, outcome: Outcome) {
         let failed = outcome.is_err();
-        self.record(host, What::End { call, outcome: Arc::new(outcome) });
+        let outcome = self.trace.keep(outcome);
+        self.record(host, What::End { call, outcome });
         match self.calls[call as usize].fault() {
             Some(Fault::CrashAfter) => {
                 return self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });

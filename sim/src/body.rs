@@ -1,6 +1,8 @@
 //! Bytes that are stored, sent and traced: cheap to clone, readable when they are text.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -16,33 +18,71 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// assert_eq!(body.text(), Some("hello"));
 /// assert_eq!(body.len(), 5);
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Body(Arc<[u8]>);
+#[derive(Clone)]
+pub struct Body(Bytes);
+
+/// A few bytes are kept in place: to allocate and to count references would cost more than they do.
+#[derive(Clone)]
+enum Bytes {
+    Few(u8, [u8; FEW]),
+    Many(Arc<[u8]>),
+}
+
+const FEW: usize = 22;
 
 impl Body {
     /// No bytes at all.
     pub fn empty() -> Body {
-        Body(Arc::default())
+        Body(Bytes::Few(0, [0; FEW]))
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Bytes::Few(len, bytes) => &bytes[..usize::from(*len)],
+            Bytes::Many(bytes) => bytes,
+        }
     }
 
     /// The bytes as text, when they are UTF-8.
     pub fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
+        std::str::from_utf8(self.bytes()).ok()
     }
 
     /// How many bytes.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.bytes().len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
+    }
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Body {}
+
+impl PartialOrd for Body {
+    fn partial_cmp(&self, other: &Body) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Body {
+    fn cmp(&self, other: &Body) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl Hash for Body {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.bytes().hash(state);
     }
 }
 
@@ -54,20 +94,26 @@ impl From<&str> for Body {
 
 impl From<String> for Body {
     fn from(text: String) -> Body {
-        Body(Arc::from(text.into_bytes()))
+        Body::from(text.as_bytes())
     }
 }
 
 impl From<Vec<u8>> for Body {
     fn from(bytes: Vec<u8>) -> Body {
-        Body(Arc::from(bytes))
+        Body::from(&bytes[..])
     }
 }
 
 impl From<&[u8]> for Body {
     fn from(bytes: &[u8]) -> Body {
-        // Most answers have no body; the empty slice is shared and costs no allocation.
-        if bytes.is_empty() { Body::empty() } else { Body(Arc::from(bytes)) }
+        let mut few = [0; FEW];
+        match few.get_mut(..bytes.len()) {
+            Some(place) => {
+                place.copy_from_slice(bytes);
+                Body(Bytes::Few(bytes.len() as u8, few))
+            }
+            None => Body(Bytes::Many(Arc::from(bytes))),
+        }
     }
 }
 
@@ -93,7 +139,7 @@ impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.text() {
             Some(text) => serializer.serialize_str(text),
-            None => Hex { hex: hex(&self.0) }.serialize(serializer),
+            None => Hex { hex: hex(self.bytes()) }.serialize(serializer),
         }
     }
 }
@@ -139,6 +185,16 @@ pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_the_same_wherever_they_are_kept() {
+        for len in [0, 1, FEW - 1, FEW, FEW + 1, 1_000] {
+            let bytes: Vec<u8> = (0..len).map(|at| at as u8).collect();
+            let body = Body::from(&bytes[..]);
+            assert_eq!((body.bytes(), body.len(), body.is_empty()), (&bytes[..], len, len == 0));
+            assert_eq!(body, Body(Bytes::Many(Arc::from(&bytes[..]))));
+        }
+    }
 
     #[test]
     fn json_keeps_text_readable_and_other_bytes_exact() {

@@ -91,10 +91,9 @@ impl Bucket {
     }
 
     async fn call(&self, op: r2::Op) -> Result<r2::Reply, Error> {
-        match self.env.call(None, Op::R2(op)).await.as_ref() {
-            Ok(Reply::R2(reply)) => Ok(reply.clone()),
-            Ok(other) => unreachable!("a bucket answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.env.call(None, Op::R2(op)).await? {
+            Reply::R2(reply) => Ok(reply),
+            other => unreachable!("a bucket answered with {other}"),
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::ai::{self, Label};
 use crate::body::Body;
@@ -20,9 +21,9 @@ use crate::workflow;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `PUT`, …
-    pub method: Arc<str>,
+    pub method: SmolStr,
     /// The path, beginning with `/`.
-    pub path: Arc<str>,
+    pub path: SmolStr,
     /// The body; empty when there is none.
     pub body: Body,
 }

@@ -11,6 +11,8 @@ use crate::tape::{Deviation, Tape};
 
 /// Counters grow for so many hosts at a time, which is mostly once.
 const HOSTS_USUAL: usize = 16;
+/// How many counters a host has.
+const TURNS: usize = 3 * OPS_MAX + Kind::ALL.len();
 
 /// Where the outcomes come from.
 #[derive(Clone, Debug)]
@@ -84,7 +86,9 @@ pub(crate) struct HostKey {
 pub(crate) struct Choices {
     origin: Origin,
     swarm: Swarm,
-    turns: Vec<u32>,
+    /// Where the counters of each host are in `turns`; 0 for a host that has had no turn.
+    counters: Vec<u16>,
+    turns: Vec<[u32; TURNS]>,
     draws: Vec<Draw>,
 }
 
@@ -112,7 +116,13 @@ impl Choices {
                 (Origin::Pct(rng, pct), swarm.clone())
             }
         };
-        Choices { origin, swarm, turns: Vec::new(), draws: Vec::new() }
+        Choices {
+            origin,
+            swarm,
+            counters: Vec::new(),
+            turns: Vec::with_capacity(8),
+            draws: Vec::with_capacity(256),
+        }
     }
 
     /// The weather when outcomes are generated; calm when they come from a tape.
@@ -164,14 +174,17 @@ impl Choices {
             Kind::Amount => 2 * OPS_MAX + op.index(),
             other => 3 * OPS_MAX + other as usize,
         };
-        let per_host = 3 * OPS_MAX + Kind::ALL.len();
-        let at = usize::from(host.index) * per_host + within;
-        if at >= self.turns.len() {
-            let hosts = (usize::from(host.index) + 1).next_multiple_of(HOSTS_USUAL);
-            self.turns.resize(hosts * per_host, 0);
+        let host = usize::from(host.index);
+        if host >= self.counters.len() {
+            self.counters.resize((host + 1).next_multiple_of(HOSTS_USUAL), 0);
         }
-        self.turns[at] += 1;
-        self.turns[at]
+        if self.counters[host] == 0 {
+            self.turns.push([0; TURNS]);
+            self.counters[host] = self.turns.len() as u16;
+        }
+        let turn = &mut self.turns[usize::from(self.counters[host]) - 1][within];
+        *turn += 1;
+        *turn
     }
 }
 

@@ -59,10 +59,9 @@ impl D1Database {
             Some(session) => op.in_session(&session.borrow()),
             None => op,
         };
-        let reply = match self.env.call(None, Op::D1(op)).await.as_ref() {
-            Ok(Reply::D1(reply)) => reply.clone(),
-            Ok(other) => unreachable!("a database answered with {other}"),
-            Err(error) => return Err(error.clone()),
+        let reply = match self.env.call(None, Op::D1(op)).await? {
+            Reply::D1(reply) => reply,
+            other => unreachable!("a database answered with {other}"),
         };
         if let (Some(session), Some(bookmark)) = (session, &reply.bookmark) {
             session.borrow_mut().saw(bookmark);

@@ -2,7 +2,6 @@
 //! platform, in either direction, goes through [`State::request`] and [`World::arrive`].
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agenda::Event;
@@ -14,13 +13,12 @@ use crate::host::{Invocation, Work};
 use crate::object::ObjectError;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
-use crate::site::OpCode;
 use crate::storm::{Crossing, Verdict};
-use crate::trace::What;
+use crate::trace::{OutcomeId, What};
 use crate::workflow;
 use crate::world::{
     AI_ACTOR, D1_ACTOR, Doom, InFlight, Outgoing, QUEUES_ACTOR, R2_ACTOR, State, WORKFLOWS_ACTOR,
-    World,
+    World, service,
 };
 
 /// How long a caller waits for a reply that does not come.
@@ -30,51 +28,53 @@ const NOTICE: Duration = Duration::from_millis(1);
 
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
-    pub fn request(
-        &mut self,
-        caller: u16,
-        callee: Option<u16>,
-        line: Option<u32>,
-        op: impl Into<Arc<Op>>,
-    ) -> u32 {
-        let call = self.calls.len() as u32;
-        let op: Arc<Op> = op.into();
-        let code = op.code();
+    pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+        let call = self.prepare(caller, callee, line, op);
+        self.submit(call);
+        call
+    }
+
+    /// A call gets its number. It is made when it is submitted, and not before.
+    pub fn prepare(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
         self.calls.push(InFlight {
             caller,
-            task: self.current,
+            task: None,
             callee,
+            target: callee.unwrap_or_else(|| service(&op)),
             line,
-            op,
-            code,
+            code: op.code(),
+            class: op.class(),
             verdict: None,
             outcome: None,
             closed: false,
         });
-        // The output gate: nothing leaves an object before the writes ahead of it are kept.
+        self.trace.add_op(op)
+    }
+
+    /// The output gate: nothing leaves an object before the writes ahead of it are kept.
+    pub fn submit(&mut self, call: u32) {
+        let flight = &mut self.calls[call as usize];
+        flight.task = self.current;
+        let caller = flight.caller;
         if self.current.is_some() && self.host(caller).object.is_some() {
             self.outbox.push(Outgoing::Call(call));
         } else {
             self.depart(call);
         }
-        call
     }
 
-    fn judge(
-        &mut self,
-        caller: u16,
-        callee: Option<u16>,
-        op: &Op,
-        code: OpCode,
-    ) -> Option<Verdict> {
+    fn judge(&mut self, call: u32) -> Option<Verdict> {
+        let flight = &self.calls[call as usize];
+        let caller = &self.hosts[usize::from(flight.caller)];
         // A call to a service can kill its caller; a call to a worker can kill the worker.
-        let victim = callee.unwrap_or(caller);
+        let victim = flight.callee.map_or(caller, |callee| &self.hosts[usize::from(callee)]);
         let crossing = Crossing {
-            caller: self.key(caller),
-            caller_name: &self.hosts[usize::from(caller)].name,
-            mortal: self.host(victim).mortal,
-            op,
-            code,
+            caller: caller.key,
+            caller_name: &caller.name,
+            mortal: victim.mortal,
+            op: self.trace.op(call),
+            code: flight.code,
+            class: flight.class,
         };
         self.storm.verdict(&mut self.choices, &crossing)
     }
@@ -82,21 +82,17 @@ impl State {
     /// Puts the request on its way, as its verdict says.
     pub fn depart(&mut self, call: u32) {
         let flight = &self.calls[call as usize];
-        let (caller, callee, op) = (flight.caller, flight.callee, flight.op.clone());
-        let code = flight.code;
-        if op.class() == Class::Journal {
-            let verdict = self.judge(caller, callee, &op, code);
+        let (caller, code, class) = (flight.caller, flight.code, flight.class);
+        if class == Class::Journal {
+            let verdict = self.judge(call);
             return self.write_journal(call, verdict.map(|verdict| verdict.fault));
         }
-        self.record(caller, What::Call { call, op: op.clone() });
-        let verdict = self.judge(caller, callee, &op, code);
-        let flight = &mut self.calls[call as usize];
-        flight.verdict = verdict;
-        let class = op.class();
-        let Some(verdict) = flight.verdict.clone() else {
+        self.record(caller, What::Call { call });
+        let Some(verdict) = self.judge(call) else {
             let latency = self.latency(caller, code);
             return self.plan_arrival(call, latency);
         };
+        self.calls[call as usize].verdict = Some(Box::new(verdict.clone()));
         let killing = verdict.fault.is_crash();
         if !killing {
             let by = (verdict.fault == Fault::Delay).then_some(verdict.by.as_millis() as u64);
@@ -105,12 +101,15 @@ impl State {
         match verdict.fault {
             Fault::Fail => {
                 let error = verdict.error.unwrap_or(Error::NetworkLost);
-                self.calls[call as usize].outcome = Some(Arc::new(Err(error)));
+                let refused = self.trace.keep(Err(error));
+                self.calls[call as usize].outcome = Some(refused);
                 let latency = self.latency(caller, code);
                 self.plan(latency, Event::Reply { call });
             }
             Fault::LoseRequest if class == Class::Socket => self.drop_connection(call),
-            Fault::LoseRequest if matches!(*op, Op::Alarm { .. }) => self.handler_died(call),
+            Fault::LoseRequest if matches!(self.trace.op(call), Op::Alarm { .. }) => {
+                self.handler_died(call);
+            }
             Fault::LoseRequest => self.plan(PATIENCE, Event::GiveUp { call }),
             Fault::LoseEvent => {}
             Fault::CrashBefore if service_like(class) => {
@@ -154,17 +153,14 @@ impl State {
     }
 
     fn drop_connection(&mut self, call: u32) {
-        if let Op::Push { socket, .. } | Op::SocketMessage { socket, .. } =
-            *self.calls[call as usize].op
-        {
+        if let Op::Push { socket, .. } | Op::SocketMessage { socket, .. } = *self.trace.op(call) {
             self.close_socket(socket);
         }
     }
 
     /// A service call takes effect.
     pub fn effect(&mut self, call: u32, copy: bool) {
-        let op = self.calls[call as usize].op.clone();
-        let (actor, outcome) = match &*op {
+        let (actor, outcome) = match self.trace.op(call) {
             Op::R2(op) => {
                 let applied = self.r2.apply(self.now, op);
                 let outcome = applied.reply.map(Reply::R2).map_err(Error::R2);
@@ -204,12 +200,13 @@ impl State {
                 return self.follow(applied.follow);
             }
             Op::Push { socket, message } => {
-                let client = self.sockets[*socket as usize].client;
-                self.pushed(*socket, message.clone());
+                let (socket, message) = (*socket, message.clone());
+                let client = self.sockets[socket as usize].client;
+                self.pushed(socket, message);
                 // Nobody waits for the answer to a message on a connection.
                 return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
             }
-            _ => unreachable!("{op} is handled by a host"),
+            op => unreachable!("{op} is handled by a host"),
         };
         self.took_effect(call, copy, actor, outcome, Vec::new());
         self.plan_pumps();
@@ -223,10 +220,9 @@ impl State {
         outcome: Outcome,
         notifications: Vec<r2::Notify>,
     ) {
-        let outcome = Arc::new(outcome);
-        let op = self.calls[call as usize].op.clone();
-        self.record(actor, What::Effect { call, op, outcome: outcome.clone() });
-        self.calls[call as usize].outcome.get_or_insert(outcome.clone());
+        let outcome = self.trace.keep(outcome);
+        self.record(actor, What::Effect { call, outcome });
+        self.calls[call as usize].outcome.get_or_insert(outcome);
         for notify in notifications {
             let current = self.current.take();
             self.request(
@@ -243,9 +239,9 @@ impl State {
     }
 
     /// Sends the reply on its way, as the call's verdict says.
-    fn respond(&mut self, call: u32, outcome: Arc<Outcome>) {
+    fn respond(&mut self, call: u32, outcome: OutcomeId) {
         let flight = &mut self.calls[call as usize];
-        let (caller, code, class) = (flight.caller, flight.code, flight.op.class());
+        let (caller, code, class) = (flight.caller, flight.code, flight.class);
         flight.outcome = Some(outcome);
         match flight.fault() {
             Some(Fault::LoseReply) => self.plan(PATIENCE, Event::GiveUp { call }),
@@ -275,8 +271,8 @@ impl State {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
         let fault = flight.fault();
-        let outcome = Arc::new(outcome);
-        self.record(host, What::End { call, outcome: outcome.clone() });
+        let outcome = self.trace.keep(outcome);
+        self.record(host, What::End { call, outcome });
         if fault == Some(Fault::CrashAfter) {
             self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });
             return;
@@ -296,8 +292,7 @@ impl State {
 
     /// The worker that should have answered is gone; the platform notices and says so.
     pub fn handler_died(&mut self, call: u32) {
-        let op = self.calls[call as usize].op.clone();
-        match &*op {
+        match self.trace.op(call) {
             Op::Alarm { .. } => {
                 let host = self.calls[call as usize].callee.expect("an alarm has an object");
                 self.alarm_failed(host);
@@ -316,7 +311,8 @@ impl State {
 
     /// The platform answers in place of a handler that is gone.
     pub fn answer_later(&mut self, call: u32, error: Error) {
-        self.calls[call as usize].outcome = Some(Arc::new(Err(error)));
+        let answer = self.trace.keep(Err(error));
+        self.calls[call as usize].outcome = Some(answer);
         self.plan(NOTICE, Event::Reply { call });
     }
 }
@@ -348,8 +344,7 @@ impl World {
             state.crash(host, Fault::CrashBefore, Some(call));
             return state.handler_died(call);
         }
-        let op = flight.op.clone();
-        state.record(host, What::Begin { call, op });
+        state.record(host, What::Begin { call });
         drop(state);
         let work = self.handler(host, call, copy);
         self.spawn(host, Some(call), work);
@@ -359,7 +354,7 @@ impl World {
         let env = Env::new(self.clone(), host);
         let state = self.state();
         let (slot, invocation) = (state.host(host), Invocation { call, copy });
-        match &*state.calls[call as usize].op {
+        match state.trace.op(call) {
             Op::Fetch { request, .. } => {
                 let handler = slot.fetch.clone().expect("checked when it was called");
                 let request = request.clone();

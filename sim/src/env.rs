@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::agenda::Event;
+use crate::agenda::{Event, TimerId};
 use crate::ai::{self, Label};
 use crate::body::Body;
 use crate::bucket::Bucket;
@@ -56,7 +56,7 @@ impl Env {
 
     /// Waits; other tasks run meanwhile.
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        Sleep { world: self.world.clone(), duration, planned: None }
+        Sleep { world: self.world.clone(), duration, until: None, timer: None }
     }
 
     /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
@@ -166,10 +166,9 @@ impl Env {
     /// Asks a model about a picture.
     pub async fn ai_run(&self, model: &str, image: impl Into<Body>) -> Result<Arc<[Label]>, Error> {
         let op = Op::Ai(ai::Op { model: model.into(), image: image.into() });
-        match self.call(None, op).await.as_ref() {
-            Ok(Reply::Ai(labels)) => Ok(labels.clone()),
-            Ok(other) => unreachable!("a model answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.call(None, op).await? {
+            Reply::Ai(labels) => Ok(labels),
+            other => unreachable!("a model answered with {other}"),
         }
     }
 
@@ -185,10 +184,9 @@ impl Env {
             return Err(Error::app(format!("no worker called `{worker}` serves requests")));
         };
         let op = Op::Fetch { to, request };
-        match self.call(Some(callee), op).await.as_ref() {
-            Ok(Reply::Fetch(response)) => Ok(response.clone()),
-            Ok(other) => unreachable!("a fetch was answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.call(Some(callee), op).await? {
+            Reply::Fetch(response) => Ok(response),
+            other => unreachable!("a fetch was answered with {other}"),
         }
     }
 
@@ -204,9 +202,9 @@ impl Env {
 
     /// Passes the doorway through a stub.
     pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
-        // An operation is large; on the heap it does not make every future around it large too.
-        let stage = Stage::Ready(callee, line, Some(Arc::new(op)));
-        Call { world: self.world.clone(), host: self.host, stage }
+        // An operation is large; in the world's keeping it does not make every future large too.
+        let call = self.world.state().prepare(self.host, callee, line, op);
+        Call { world: self.world.clone(), call, submitted: false }
     }
 
     pub(crate) fn world(&self) -> &Rc<World> {
@@ -267,9 +265,9 @@ impl Env {
     /// Waits until the gate of this object is open for the current task.
     pub(crate) async fn admitted(&self) {
         let mut asked = false;
-        std::future::poll_fn(|_| {
+        std::future::poll_fn(|cx| {
             let mut state = self.world.state();
-            let task = state.current.expect("polled by the engine");
+            let task = state.waiting(cx);
             if !std::mem::replace(&mut asked, true) && state.held_back(task) {
                 return Poll::Pending;
             }
@@ -309,71 +307,75 @@ impl std::fmt::Debug for Env {
 struct Sleep {
     world: Rc<World>,
     duration: Duration,
-    /// When it ends, and the task that will be woken then.
-    planned: Option<(Time, u32)>,
+    /// When it ends, once it has begun.
+    until: Option<Time>,
+    /// The task that will be woken then, and by what.
+    timer: Option<(u32, TimerId)>,
 }
 
 impl Future for Sleep {
     type Output = ();
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        let world = self.world.clone();
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Sleep { world, duration, until, timer } = self.get_mut();
         let mut state = world.state();
-        let until = self.planned.map_or(state.now + self.duration, |(until, _)| until);
+        let until = *until.get_or_insert(state.now + *duration);
         if state.now >= until {
+            *timer = None;
             return Poll::Ready(());
         }
-        let task = state.current.expect("polled by the engine");
-        // A task that is polled for another reason sleeps on: one wake-up is enough. Were there one
-        // for every poll, those left over from a finished sleep would breed in the next.
-        if self.planned != Some((until, task)) {
-            let after = until - state.now;
-            state.plan(after, Event::Wake { task });
-            self.planned = Some((until, task));
+        let task = state.waiting(cx);
+        match *timer {
+            // A task that is polled for another reason sleeps on: one wake-up is enough.
+            Some((sleeper, _)) if sleeper == task => {}
+            moved => {
+                moved.into_iter().for_each(|(_, id)| state.agenda.cancel(id));
+                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
+            }
         }
         state.tasks[task as usize].waits = Waits::Until(until);
         Poll::Pending
     }
 }
 
+impl Drop for Sleep {
+    /// Nobody waits any more: a wake-up would poll the task for nothing.
+    fn drop(&mut self) {
+        let Some((_, timer)) = self.timer else { return };
+        // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
+        if let Some(mut state) = self.world.idle_state() {
+            state.agenda.cancel(timer);
+        }
+    }
+}
+
 /// A call that is being made.
 pub(crate) struct Call {
     world: Rc<World>,
-    host: u16,
-    stage: Stage,
-}
-
-enum Stage {
-    Ready(Option<u16>, Option<u32>, Option<Arc<Op>>),
-    Sent(u32),
+    call: u32,
+    submitted: bool,
 }
 
 impl Future for Call {
-    type Output = Arc<Outcome>;
+    type Output = Outcome;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Arc<Outcome>> {
-        let world = self.world.clone();
-        let mut state = world.state();
-        let host = self.host;
-        let call = match &mut self.stage {
-            Stage::Sent(call) => *call,
-            Stage::Ready(callee, line, op) => {
-                // A host that is about to die sends nothing more.
-                if state.doomed.is_some() {
-                    return Poll::Pending;
-                }
-                let op = op.take().expect("taken once, when it is sent");
-                let call = state.request(host, *callee, *line, op);
-                self.stage = Stage::Sent(call);
-                call
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Call { world, call, submitted } = self.get_mut();
+        let (mut state, call) = (world.state(), *call);
+        if !*submitted {
+            // A host that is about to die sends nothing more.
+            if state.doomed.is_some() {
+                return Poll::Pending;
             }
-        };
-        let flight = &mut state.calls[call as usize];
-        if flight.closed {
-            let outcome = flight.outcome.take().expect("a closed call has its outcome");
-            return Poll::Ready(outcome);
+            state.submit(call);
+            *submitted = true;
         }
-        let task = state.current.expect("polled by the engine");
+        let flight = &state.calls[call as usize];
+        if flight.closed {
+            let outcome = flight.outcome.expect("a closed call has its outcome");
+            return Poll::Ready(state.trace.outcome(outcome).clone());
+        }
+        let task = state.waiting(cx);
         state.calls[call as usize].task = Some(task);
         state.tasks[task as usize].waits = Waits::Call(call);
         Poll::Pending

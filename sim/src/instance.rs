@@ -52,10 +52,9 @@ impl Workflow {
     }
 
     async fn call(&self, op: workflow::Op) -> Result<workflow::Reply, Error> {
-        match self.env.call(None, Op::Workflow(op)).await.as_ref() {
-            Ok(Reply::Workflow(reply)) => Ok(reply.clone()),
-            Ok(other) => unreachable!("a workflow answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.env.call(None, Op::Workflow(op)).await? {
+            Reply::Workflow(reply) => Ok(reply),
+            other => unreachable!("a workflow answered with {other}"),
         }
     }
 }

@@ -87,4 +87,4 @@ pub use step::Step;
 pub use swarm::Swarm;
 pub use tape::{Deviation, Tape};
 pub use time::{EPOCH_MS, Time};
-pub use trace::{Event, JsonlError, Trace, TraceHash, What};
+pub use trace::{Event, JsonlError, OutcomeId, Trace, TraceHash, What};

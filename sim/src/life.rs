@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::agenda::Event;
 use crate::fault::Fault;
-use crate::site::OpCode;
+use crate::site::{Kind, OpCode};
 use crate::trace::What;
 use crate::world::State;
 
@@ -98,10 +98,12 @@ impl State {
 
     /// The next task to poll, chosen among those that are ready.
     pub fn next_ready(&mut self) -> Option<u32> {
-        let of = if self.storm.reorders() { self.ready.len() as u32 } else { 1 };
-        let odds = self.reorder_odds();
+        if !self.storm.reorders() || self.ready.len() < 2 {
+            return self.ready.pop_front();
+        }
+        let (of, odds) = (self.ready.len() as u32, self.reorder_odds());
         let cloud = self.key(crate::world::CLOUD);
-        let at = self.choices.choose(crate::site::Kind::Ready, cloud, OpCode::NONE, of, odds);
+        let at = self.choices.choose(Kind::Ready, cloud, OpCode::NONE, of, odds);
         self.ready.remove(at as usize)
     }
 }

@@ -335,18 +335,18 @@ impl Stub {
         let callee = self.env.object_host(&self.id)?;
         let (object, method, args) = (self.id.host().into(), method.into(), args.into());
         let op = Op::Rpc { object, method, args };
-        match self.env.call_on(Some(callee), Some(self.line), op).await.as_ref() {
-            Ok(Reply::Rpc(body)) => Ok(body.clone()),
+        match self.env.call_on(Some(callee), Some(self.line), op).await {
+            Ok(Reply::Rpc(body)) => Ok(body),
             Ok(other) => unreachable!("a method was answered with {other}"),
             Err(error) => {
-                let breaks = match error {
+                let breaks = match &error {
                     Error::Object(error) => error.durable_object_reset || error.retryable,
                     error => *error == Error::NetworkLost,
                 };
                 if breaks {
                     self.broken.borrow_mut().get_or_insert_with(|| error.clone());
                 }
-                Err(error.clone())
+                Err(error)
             }
         }
     }
@@ -355,10 +355,9 @@ impl Stub {
     pub async fn connect(&self) -> Result<crate::socket::WebSocket, Error> {
         let callee = self.env.object_host(&self.id)?;
         let op = Op::Connect { object: self.id.host().into() };
-        match self.env.call_on(Some(callee), Some(self.line), op).await.as_ref() {
-            Ok(Reply::Socket(socket)) => Ok(self.env.socket(*socket)),
-            Ok(other) => unreachable!("a connection was answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.env.call_on(Some(callee), Some(self.line), op).await? {
+            Reply::Socket(socket) => Ok(self.env.socket(socket)),
+            other => unreachable!("a connection was answered with {other}"),
         }
     }
 }

@@ -39,10 +39,9 @@ impl Queue {
     }
 
     async fn call(&self, op: queue::Op) -> Result<queue::Reply, Error> {
-        match self.env.call(None, Op::Queue(op)).await.as_ref() {
-            Ok(Reply::Queue(reply)) => Ok(reply.clone()),
-            Ok(other) => unreachable!("a queue answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.env.call(None, Op::Queue(op)).await? {
+            Reply::Queue(reply) => Ok(reply),
+            other => unreachable!("a queue answered with {other}"),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::agenda::Event;
 use crate::call::Op;
 use crate::choices::Odds;
 use crate::fault::Fault;
-use crate::queue::{BatchResult, QueueId};
+use crate::queue::{BatchResult, Fate, MessageId, QueueId};
 use crate::site::{Kind, OpCode};
 use crate::time::Time;
 use crate::trace::What;
@@ -80,11 +80,15 @@ impl State {
 
     /// The result of a delivery has reached the queue.
     pub fn finish(&mut self, call: u32, result: &BatchResult) {
-        let op = self.calls[call as usize].op.clone();
-        let Op::Deliver { batch, .. } = &*op else { unreachable!("only deliveries finish") };
+        let Op::Deliver { batch, .. } = self.trace.op(call) else {
+            unreachable!("only deliveries finish")
+        };
         let fates = self.queues.finish(self.now, batch, result);
-        for (delivery, fate) in batch.messages.iter().zip(fates) {
-            let (call, queue, message) = (Some(call), batch.queue.clone(), delivery.id);
+        let ids = batch.messages.iter().map(|delivery| delivery.id);
+        let settled: Vec<(MessageId, Fate)> = ids.zip(fates).collect();
+        let queue = batch.queue.clone();
+        for (message, fate) in settled {
+            let (call, queue) = (Some(call), queue.clone());
             self.record(QUEUES_ACTOR, What::Settle { call, queue, message, fate });
         }
         self.plan_pumps();

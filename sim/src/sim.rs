@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::agenda::Event;
@@ -159,22 +159,28 @@ impl World {
         slot.waits = Waits::Elsewhere;
         let (mut future, host) = (slot.future.take()?, slot.host);
         // Borrowed for the poll: cloning it would count references up and down each time.
-        let waker = std::mem::replace(&mut slot.waker, Waker::noop().clone());
+        let waker = slot.waker.take()?;
         state.current = Some(task);
+        state.polling = waker.address();
         if let Some(object) = &state.host(host).object {
             object.storage.set_now(state.now);
         }
         drop(state);
-        let mut context = Context::from_waker(&waker);
+        let mut context = Context::from_waker(waker.waker());
         // A panic is the application's bug to report with its history, not the end of the search.
         let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
         let mut state = self.state();
         state.current = None;
-        state.tasks[task as usize].waker = waker;
         match polled {
             Err(panic) => return Some(panic_message(&*panic)),
-            Ok(Poll::Ready(())) => state.tasks[task as usize].alive = false,
-            Ok(Poll::Pending) => state.tasks[task as usize].future = Some(future),
+            Ok(Poll::Ready(())) => {
+                state.tasks[task as usize].alive = false;
+                state.spare_wakers.extend(waker.into_spare());
+            }
+            Ok(Poll::Pending) => {
+                let slot = &mut state.tasks[task as usize];
+                (slot.future, slot.waker) = (Some(future), Some(waker));
+            }
         }
         state.end_of_poll(host);
         None
@@ -253,7 +259,7 @@ impl State {
             return self.agenda.pop();
         }
         let (at, head) = self.agenda.peek()?;
-        let Some(target) = self.target(head) else { return self.agenda.pop() };
+        let Some((target, _)) = target_of(&self.calls, head) else { return self.agenda.pop() };
         let latest = at + ORDER_WINDOW;
         let State { agenda, choices, calls, hosts, lines, .. } = self;
         let odds = Odds::Rare(choices.swarm().rate(Fault::Reorder));
@@ -270,10 +276,6 @@ impl State {
                 .collect();
             choices.order(key, &flows, odds) as usize
         })
-    }
-
-    fn target(&self, event: &Event) -> Option<u16> {
-        target_of(&self.calls, event).map(|(target, _)| target)
     }
 
     fn happen(&mut self, event: Event) {
@@ -343,7 +345,7 @@ impl State {
     }
 
     fn stuck(&self, task: &Task) -> What {
-        let named = |call: u32| format!("#{call} {}", self.calls[call as usize].op);
+        let named = |call: u32| format!("#{call} {}", self.trace.op(call));
         let doing = match task.serves {
             Some(call) => format!("handling {}", named(call)),
             None => "in a task of its own".into(),
@@ -374,8 +376,7 @@ fn target_of(calls: &[InFlight], event: &Event) -> Option<(u16, u32)> {
         _ => return None,
     };
     let flight = &calls[call as usize];
-    let service = crate::world::service(&flight.op);
-    let target = if replying { flight.caller } else { flight.callee.unwrap_or(service) };
+    let target = if replying { flight.caller } else { flight.target };
     Some((target, flight.task.map_or(0, |task| task + 1)))
 }
 

@@ -30,9 +30,9 @@ impl WebSocket {
 
     /// The next message; none when the connection is gone.
     pub async fn recv(&self) -> Option<Body> {
-        poll_fn(|_| {
+        poll_fn(|cx| {
             let mut state = self.env.world().state();
-            let task = state.current.expect("polled by the engine");
+            let task = state.waiting(cx);
             let socket = &mut state.sockets[self.id as usize];
             if let Some(message) = socket.inbox.pop_front() {
                 return Poll::Ready(Some(message));

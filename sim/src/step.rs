@@ -144,19 +144,18 @@ impl Step {
     }
 
     async fn journal(&self, op: workflow::Op) -> Result<workflow::Reply, Error> {
-        match self.env.call(None, Op::Workflow(op)).await.as_ref() {
-            Ok(Reply::Workflow(reply)) => Ok(reply.clone()),
-            Ok(other) => unreachable!("a workflow answered with {other}"),
-            Err(error) => Err(error.clone()),
+        match self.env.call(None, Op::Workflow(op)).await? {
+            Reply::Workflow(reply) => Ok(reply),
+            other => unreachable!("a workflow answered with {other}"),
         }
     }
 
     /// Waits until a time, or until the service has news for this instance.
     async fn park(&self, until: Time) {
         let mut parked = false;
-        std::future::poll_fn(|_| {
+        std::future::poll_fn(|cx| {
             let mut state = self.env.world().state();
-            let task = state.current.expect("polled by the engine");
+            let task = state.waiting(cx);
             if std::mem::replace(&mut parked, true) {
                 state.tasks[task as usize].parked = false;
                 return Poll::Ready(());

@@ -50,6 +50,7 @@ pub(crate) struct Crossing<'a> {
     pub mortal: bool,
     pub op: &'a Op,
     pub code: OpCode,
+    pub class: Class,
 }
 
 #[derive(Debug)]
@@ -139,7 +140,7 @@ impl Storm {
         if let Some(verdict) = self.scripted(choices, crossing) {
             return Some(verdict);
         }
-        let table = &self.tables[crossing.op.class() as usize];
+        let table = &self.tables[crossing.class as usize];
         let crashes = crossing.mortal && self.crashes_left > 0;
         let options = if crashes { table.faults.len() } else { table.harmless };
         let of = options as u32 + 1;
@@ -154,7 +155,7 @@ impl Storm {
     }
 
     fn scripted(&mut self, choices: &mut Choices, crossing: &Crossing) -> Option<Verdict> {
-        let class = crossing.op.class();
+        let class = crossing.class;
         let matching = self.rules.iter_mut().find_map(|active| {
             let fits = active.rule.applies(class)
                 && active.struck < active.rule.times

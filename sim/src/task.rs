@@ -1,6 +1,6 @@
 //! Tasks: futures on hosts, and what each is waiting for.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
@@ -26,7 +26,10 @@ pub(crate) struct Task {
     pub serves: Option<u32>,
     pub waits: Waits,
     pub ready: bool,
-    pub waker: Waker,
+    /// Gone like the future.
+    pub waker: Option<TaskWaker>,
+    /// Others to wake with it: combinators that poll a part of a task with a waker of their own.
+    pub parts: Vec<Waker>,
     pub alive: bool,
     /// The gate it may pass, when one is open on its host.
     pub pass: Option<u32>,
@@ -60,17 +63,53 @@ impl Woken {
     }
 }
 
-struct TaskWaker {
-    task: u32,
+/// What wakes one task. Most tasks are one handler each and short, so wakers are used again when
+/// nobody has kept a copy.
+#[derive(Debug)]
+pub(crate) struct TaskWaker {
+    target: Arc<Target>,
+    waker: Waker,
+}
+
+#[derive(Debug)]
+struct Target {
+    task: AtomicU32,
     woken: Arc<Woken>,
 }
 
-impl Wake for TaskWaker {
+impl Wake for Target {
     fn wake(self: Arc<Self>) {
-        self.woken.push(self.task);
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.push(self.task.load(Ordering::Relaxed));
     }
 }
 
-pub(crate) fn waker(task: u32, woken: &Arc<Woken>) -> Waker {
-    Waker::from(Arc::new(TaskWaker { task, woken: woken.clone() }))
+impl TaskWaker {
+    pub fn new(task: u32, woken: &Arc<Woken>) -> TaskWaker {
+        let target = Arc::new(Target { task: AtomicU32::new(task), woken: woken.clone() });
+        TaskWaker { waker: Waker::from(target.clone()), target }
+    }
+
+    /// The same waker for another task.
+    pub fn retarget(self, task: u32) -> TaskWaker {
+        self.target.task.store(task, Ordering::Relaxed);
+        self
+    }
+
+    pub fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Tells this waker from all others that are alive.
+    pub fn address(&self) -> usize {
+        self.waker.data().addr()
+    }
+
+    /// The waker again, unless somebody could still use it to wake the task it was for.
+    pub fn into_spare(self) -> Option<TaskWaker> {
+        (Arc::strong_count(&self.target) == 2).then_some(self)
+    }
 }

@@ -1,5 +1,6 @@
 //! What happened, in order. Events are plain data while the run goes; text, JSON and the hash are
-//! made from them afterwards, so a run nobody looks at pays for none of that.
+//! made from them afterwards, so a run nobody looks at pays for none of that. What was asked and what
+//! was answered is kept once and referred to by number: four events of one call share one question.
 
 mod jsonl;
 mod mermaid;
@@ -13,15 +14,18 @@ use serde::{Deserialize, Serialize};
 pub use jsonl::JsonlError;
 
 use crate::call::{Op, Outcome};
-use crate::error::Error;
 use crate::fault::Fault;
 use crate::hash::StableHasher;
 use crate::queue::{Fate, MessageId};
 use crate::sqlite::RowChange;
 use crate::time::Time;
 
+/// The number of an answer in a trace: see [`Trace::outcome`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct OutcomeId(u32);
+
 /// One thing that happened.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// When.
     pub at: Time,
@@ -49,10 +53,8 @@ pub enum What {
     },
     /// A call was made.
     Call {
-        /// Its number.
+        /// Its number; [`Trace::op`] tells what was asked.
         call: u32,
-        /// What was asked.
-        op: Arc<Op>,
     },
     /// Something went wrong with a call, or with the order of things.
     Fault {
@@ -67,31 +69,30 @@ pub enum What {
     Effect {
         /// The call.
         call: u32,
-        /// What was asked.
-        op: Arc<Op>,
         /// What came of it.
-        outcome: Arc<Outcome>,
+        #[serde(skip)]
+        outcome: OutcomeId,
     },
     /// A handler began to work on a call.
     Begin {
         /// The call.
         call: u32,
-        /// What was asked.
-        op: Arc<Op>,
     },
     /// A handler finished.
     End {
         /// The call.
         call: u32,
         /// Its answer.
-        outcome: Arc<Outcome>,
+        #[serde(skip)]
+        outcome: OutcomeId,
     },
     /// A caller learnt how its call ended.
     Return {
         /// The call.
         call: u32,
         /// What it learnt.
-        outcome: Arc<Outcome>,
+        #[serde(skip)]
+        outcome: OutcomeId,
     },
     /// A queue decided what becomes of a message.
     Settle {
@@ -145,18 +146,63 @@ pub enum What {
 /// The history of a run.
 ///
 /// Equal traces have equal text, equal JSON lines and equal hashes, in any process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Trace {
     actors: Vec<Arc<str>>,
+    /// What was asked, by call; a trace that was read knows only of calls that left an event.
+    ops: Vec<Option<Op>>,
+    outcomes: Vec<Outcome>,
     events: Vec<Event>,
 }
 
 impl Trace {
-    /// A trace from its parts; every event's actor must be one of `actors`.
-    pub fn new(actors: Vec<Arc<str>>, events: Vec<Event>) -> Trace {
-        let known = actors.len();
-        assert!(events.iter().all(|event| usize::from(event.actor) < known), "unknown actor");
-        Trace { actors, events }
+    /// A trace without events.
+    pub fn new(actors: Vec<Arc<str>>) -> Trace {
+        Trace { actors, ..Trace::default() }
+    }
+
+    /// Adds an event to the end.
+    pub fn push(&mut self, event: Event) {
+        assert!(usize::from(event.actor) < self.actors.len(), "unknown actor");
+        self.events.push(event);
+    }
+
+    /// Says what was asked in `call`.
+    pub fn set_op(&mut self, call: u32, op: Op) {
+        let at = call as usize;
+        if at >= self.ops.len() {
+            self.ops.resize(at + 1, None);
+        }
+        self.ops[at] = Some(op);
+    }
+
+    /// Keeps an answer, for the events that tell of it.
+    pub fn keep(&mut self, outcome: Outcome) -> OutcomeId {
+        let id = OutcomeId(self.outcomes.len() as u32);
+        self.outcomes.push(outcome);
+        id
+    }
+
+    /// What was asked in `call`.
+    pub fn op(&self, call: u32) -> &Op {
+        self.ops[call as usize].as_ref().expect("a call that is told of has its question")
+    }
+
+    /// An answer.
+    pub fn outcome(&self, id: OutcomeId) -> &Outcome {
+        &self.outcomes[id.0 as usize]
+    }
+
+    /// What `event` carries besides itself: the question, the answer, or both.
+    pub fn carried(&self, event: &Event) -> (Option<&Op>, Option<&Outcome>) {
+        match event.what {
+            What::Call { call } | What::Begin { call } => (Some(self.op(call)), None),
+            What::Effect { call, outcome } => (Some(self.op(call)), Some(self.outcome(outcome))),
+            What::End { outcome, .. } | What::Return { outcome, .. } => {
+                (None, Some(self.outcome(outcome)))
+            }
+            _ => (None, None),
+        }
     }
 
     /// The names behind [`Event::actor`].
@@ -169,6 +215,15 @@ impl Trace {
         &self.events
     }
 
+    /// Everything that took effect or was refused, in order: the index of the event, what was asked,
+    /// what came of it.
+    pub fn effects(&self) -> impl Iterator<Item = (usize, &Op, &Outcome)> {
+        self.events.iter().enumerate().filter_map(|(at, event)| match event.what {
+            What::Effect { call, outcome } => Some((at, self.op(call), self.outcome(outcome))),
+            _ => None,
+        })
+    }
+
     /// The name of whom an event happened to.
     pub fn actor(&self, event: &Event) -> &str {
         &self.actors[usize::from(event.actor)]
@@ -178,17 +233,33 @@ impl Trace {
     pub fn hash(&self) -> TraceHash {
         let mut hasher = StableHasher::default();
         self.actors.hash(&mut hasher);
-        self.events.hash(&mut hasher);
+        for event in &self.events {
+            (event.at, event.actor).hash(&mut hasher);
+            // The number of an answer says nothing; the answer itself follows.
+            event.what.unnumbered().hash(&mut hasher);
+            self.carried(event).hash(&mut hasher);
+        }
         TraceHash(hasher.finish())
     }
 
     /// An empty trace with room for an ordinary run: growing it would copy it again and again.
     pub(crate) fn with_room() -> Trace {
-        Trace { actors: Vec::new(), events: Vec::with_capacity(512) }
+        Trace {
+            actors: Vec::with_capacity(16),
+            ops: Vec::with_capacity(128),
+            outcomes: Vec::with_capacity(256),
+            events: Vec::with_capacity(512),
+        }
     }
 
     pub(crate) fn add_actor(&mut self, name: Arc<str>) {
         self.actors.push(name);
+    }
+
+    /// A call is about to be made; its number.
+    pub(crate) fn add_op(&mut self, op: Op) -> u32 {
+        self.ops.push(Some(op));
+        self.ops.len() as u32 - 1
     }
 
     pub(crate) fn record(&mut self, at: Time, actor: u16, what: What) {
@@ -196,13 +267,32 @@ impl Trace {
     }
 }
 
+impl PartialEq for Trace {
+    /// The same things happened to the same actors; how they are numbered does not matter.
+    fn eq(&self, other: &Trace) -> bool {
+        let same = |(one, two): (&Event, &Event)| {
+            (one.at, one.actor) == (two.at, two.actor)
+                && one.what.unnumbered() == two.what.unnumbered()
+                && self.carried(one) == other.carried(two)
+        };
+        self.actors == other.actors
+            && self.events.len() == other.events.len()
+            && self.events.iter().zip(&other.events).all(same)
+    }
+}
+
+impl Eq for Trace {}
+
 impl What {
-    /// The error that a caller learnt of, if this is such an event.
-    pub fn returned_error(&self) -> Option<&Error> {
-        match self {
-            What::Return { outcome, .. } => outcome.as_ref().as_ref().err(),
-            _ => None,
-        }
+    /// The same without the number of its answer.
+    fn unnumbered(&self) -> std::borrow::Cow<'_, What> {
+        let outcome = OutcomeId::default();
+        std::borrow::Cow::Owned(match *self {
+            What::Effect { call, .. } => What::Effect { call, outcome },
+            What::End { call, .. } => What::End { call, outcome },
+            What::Return { call, .. } => What::Return { call, outcome },
+            _ => return std::borrow::Cow::Borrowed(self),
+        })
     }
 }
 

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::body::Body;
 use crate::call::{Op, Reply};
 use crate::env::Env;
 use crate::error::Error;
 use crate::fault::Fault;
 use crate::host::{Gate, ObjectHost, Work};
-use crate::object::{Instance, ObjectError, ObjectState};
+use crate::object::{AlarmInfo, Instance, ObjectError, ObjectState};
 use crate::trace::What;
 use crate::world::{Outgoing, State, World};
 
@@ -62,7 +63,7 @@ impl State {
         match outgoing {
             Outgoing::Call(call) => self.depart(call),
             Outgoing::Answer { call, copy, outcome } => {
-                if let Op::Alarm { .. } = *self.calls[call as usize].op {
+                if let Op::Alarm { .. } = self.trace.op(call) {
                     let host = self.calls[call as usize].callee.expect("an alarm has an object");
                     self.alarm_ended(host, call, copy, outcome);
                 } else {
@@ -81,7 +82,7 @@ impl State {
             .chain(unsent(&sent))
             .collect();
         for call in waiting {
-            if let Op::Rpc { .. } | Op::Connect { .. } = *self.calls[call as usize].op {
+            if let Op::Rpc { .. } | Op::Connect { .. } = self.trace.op(call) {
                 self.answer_later(call, Error::Object(ObjectError::reset(reason.clone())));
             }
         }
@@ -155,6 +156,26 @@ impl State {
     }
 }
 
+/// What an object is asked to do.
+enum Asked {
+    Rpc(Arc<str>, Body),
+    Alarm(AlarmInfo),
+    Message(u32, Body),
+    Connect,
+}
+
+impl Asked {
+    fn of(op: &Op) -> Asked {
+        match op {
+            Op::Rpc { method, args, .. } => Asked::Rpc(method.clone(), args.clone()),
+            Op::Alarm { info, .. } => Asked::Alarm(*info),
+            Op::SocketMessage { socket, message, .. } => Asked::Message(*socket, message.clone()),
+            Op::Connect { .. } => Asked::Connect,
+            _ => unreachable!("{op} does not go to an object"),
+        }
+    }
+}
+
 /// The calls whose answers were lost with the turn: their handlers had just finished.
 fn unsent(sent: &[Outgoing]) -> impl Iterator<Item = u32> + '_ {
     sent.iter().filter_map(|outgoing| match outgoing {
@@ -167,8 +188,7 @@ impl World {
     /// A call, an alarm or a message reaches an object.
     pub fn arrive_at_object(self: &Rc<World>, host: u16, call: u32, copy: bool) {
         let mut state = self.state();
-        let (fault, op) =
-            (state.calls[call as usize].fault(), state.calls[call as usize].op.clone());
+        let fault = state.calls[call as usize].fault();
         if fault == Some(Fault::CrashBefore) {
             state.crash(host, Fault::CrashBefore, Some(call));
             return state.handler_died(call);
@@ -184,16 +204,23 @@ impl World {
                 state.record(host, What::Fault { call: None, fault: Fault::Evict, by: None });
             }
         }
-        if let Op::Alarm { info, .. } = *op {
+        if let Op::Alarm { info, .. } = *state.trace.op(call) {
             state.alarm_began(host, info);
         }
-        state.record(host, What::Begin { call, op: op.clone() });
+        state.record(host, What::Begin { call });
+        let asked = Asked::of(state.trace.op(call));
         drop(state);
-        let work = self.object_handler(host, call, copy, op);
+        let work = self.object_handler(host, call, copy, asked);
         self.spawn(host, Some(call), work);
     }
 
-    fn object_handler(self: &Rc<World>, host: u16, call: u32, copy: bool, op: Arc<Op>) -> Work<()> {
+    fn object_handler(
+        self: &Rc<World>,
+        host: u16,
+        call: u32,
+        copy: bool,
+        asked: Asked,
+    ) -> Work<()> {
         let env = Env::new(self.clone(), host);
         let world = self.clone();
         Box::pin(async move {
@@ -204,20 +231,19 @@ impl World {
                 error @ Error::Object(_) => error,
                 error => Error::Object(ObjectError::thrown(error.to_string())),
             };
-            let outcome = match &*op {
-                Op::Rpc { method, args, .. } => {
-                    instance.rpc(method.clone(), args.clone()).await.map(Reply::Rpc).map_err(thrown)
+            let outcome = match asked {
+                Asked::Rpc(method, args) => {
+                    instance.rpc(method, args).await.map(Reply::Rpc).map_err(thrown)
                 }
-                Op::Alarm { info, .. } => instance.alarm(*info).await.map(|()| Reply::Done),
-                Op::SocketMessage { socket, message, .. } => {
-                    instance.message(*socket, message.clone()).await.map(|()| Reply::Done)
+                Asked::Alarm(info) => instance.alarm(info).await.map(|()| Reply::Done),
+                Asked::Message(socket, message) => {
+                    instance.message(socket, message).await.map(|()| Reply::Done)
                 }
-                Op::Connect { .. } => {
+                Asked::Connect => {
                     let mut state = world.state();
                     let client = state.calls[call as usize].caller;
                     Ok(Reply::Socket(state.open_socket(client, host)))
                 }
-                _ => unreachable!("{op} does not go to an object"),
             };
             let outcome = match env.background().await {
                 Ok(()) => outcome,

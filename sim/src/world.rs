@@ -5,6 +5,7 @@ use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use crate::agenda::{Agenda, Event};
@@ -14,9 +15,9 @@ use crate::choices::{Choices, HostKey, Odds, Source};
 use crate::d1::D1;
 use crate::env::Background;
 use crate::error::Error;
-use crate::fault::Fault;
+use crate::fault::{Class, Fault};
 use crate::hash::StableHasher;
-use crate::host::{Alarm, Class, Host, ObjectHost, Work, WorkflowBody};
+use crate::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
 use crate::object::ObjectId;
 use crate::object_storage::ObjectStorage;
 use crate::queue::{QueueId, Queues};
@@ -25,9 +26,9 @@ use crate::scenario::{Scenario, Timing};
 use crate::site::{Kind, OpCode};
 use crate::socket::Socket;
 use crate::storm::{Storm, Verdict};
-use crate::task::{Task, Waits, Woken, waker};
+use crate::task::{Task, TaskWaker, Waits, Woken};
 use crate::time::Time;
-use crate::trace::{Trace, What};
+use crate::trace::{OutcomeId, Trace, What};
 use crate::workflow::Workflows;
 
 /// The actors that are not hosts of the application.
@@ -49,13 +50,16 @@ pub(crate) struct InFlight {
     pub task: Option<u32>,
     /// The host that handles it; none when a service does.
     pub callee: Option<u16>,
+    /// Where it arrives: at that host, or at a service.
+    pub target: u16,
     /// The stub it goes through.
     pub line: Option<u32>,
-    pub op: Arc<Op>,
     pub code: OpCode,
-    pub verdict: Option<Verdict>,
+    pub class: Class,
+    /// Rare, hence not in line with the rest.
+    pub verdict: Option<Box<Verdict>>,
     /// The reply, once there is one.
-    pub outcome: Option<Arc<Outcome>>,
+    pub outcome: Option<OutcomeId>,
     /// Whether the caller has its answer, so that later ones are discarded.
     pub closed: bool,
 }
@@ -104,8 +108,11 @@ pub(crate) struct State {
     pub agenda: Agenda,
     pub tasks: Vec<Task>,
     pub ready: VecDeque<u32>,
+    pub spare_wakers: Vec<TaskWaker>,
     /// The task being polled.
     pub current: Option<u32>,
+    /// The address of its waker.
+    pub polling: usize,
     pub hosts: Vec<Host>,
     pub calls: Vec<InFlight>,
     pub r2: R2,
@@ -124,7 +131,7 @@ pub(crate) struct State {
     pub sockets: Vec<Socket>,
     pub lines: Vec<Line>,
     pub gates: u32,
-    pub classes: BTreeMap<Arc<str>, Rc<Class>>,
+    pub classes: BTreeMap<Arc<str>, Rc<host::Class>>,
     /// Futures of dead hosts, to be dropped while nothing is borrowed: their destructors are the
     /// application's own code.
     pub graveyard: Vec<Work<()>>,
@@ -154,7 +161,9 @@ impl World {
             agenda: Agenda::default(),
             tasks: Vec::with_capacity(128),
             ready: VecDeque::new(),
+            spare_wakers: Vec::new(),
             current: None,
+            polling: 0,
             hosts: Vec::new(),
             calls: Vec::with_capacity(128),
             r2: R2::default(),
@@ -190,19 +199,29 @@ impl World {
         self.state.borrow_mut()
     }
 
+    /// The state, unless somebody is working on it.
+    pub fn idle_state(&self) -> Option<RefMut<'_, State>> {
+        self.state.try_borrow_mut().ok()
+    }
+
     /// Puts a task on a host; it is ready at once.
     pub fn spawn(&self, host: u16, serves: Option<u32>, future: Work<()>) -> u32 {
         let mut state = self.state();
         let id = state.tasks.len() as u32;
         let parent = state.current.map(|task| &state.tasks[task as usize]);
         let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
+        let waker = match state.spare_wakers.pop() {
+            Some(spare) => spare.retarget(id),
+            None => TaskWaker::new(id, &self.woken),
+        };
         state.tasks.push(Task {
             future: Some(future),
             host,
             serves,
             waits: Waits::Nothing,
             ready: true,
-            waker: waker(id, &self.woken),
+            waker: Some(waker),
+            parts: Vec::new(),
             alive: true,
             pass,
             listens: false,
@@ -223,7 +242,7 @@ impl State {
     }
 
     /// The host of an object, with an empty storage of its own.
-    pub fn add_object(&mut self, name: &str, id: ObjectId, class: Rc<Class>) -> u16 {
+    pub fn add_object(&mut self, name: &str, id: ObjectId, class: Rc<host::Class>) -> u16 {
         let host = self.add_host(name, true);
         let storage = ObjectStorage::new(StableHasher::of(name), class.alarms);
         let (now, alarm) = (self.now, Alarm::default());
@@ -270,9 +289,20 @@ impl State {
         Duration::from_millis(LATENCIES_MS[drawn as usize])
     }
 
+    /// The task that waits for what is being polled. When it is a part of the task that is polled,
+    /// with a waker of its own, that is woken too.
+    pub fn waiting(&mut self, cx: &Context<'_>) -> u32 {
+        let task = self.current.expect("polled by the engine");
+        if cx.waker().data().addr() != self.polling {
+            self.tasks[task as usize].parts.push(cx.waker().clone());
+        }
+        task
+    }
+
     /// Makes a task ready, once.
     pub fn wake(&mut self, task: u32) {
         let slot = &mut self.tasks[task as usize];
+        slot.parts.drain(..).for_each(Waker::wake);
         if slot.alive && !slot.ready {
             slot.ready = true;
             slot.waits = Waits::Nothing;
@@ -282,13 +312,13 @@ impl State {
     }
 
     /// Gives a caller its answer, unless it has one or is dead.
-    pub fn answer(&mut self, call: u32, outcome: Arc<Outcome>) {
+    pub fn answer(&mut self, call: u32, outcome: OutcomeId) {
         let flight = &mut self.calls[call as usize];
         if flight.closed {
             return;
         }
         flight.closed = true;
-        flight.outcome = Some(outcome.clone());
+        flight.outcome = Some(outcome);
         let (caller, task) = (flight.caller, flight.task);
         let Some(task) = task.filter(|task| self.tasks[*task as usize].alive) else { return };
         self.record(caller, What::Return { call, outcome });
@@ -297,16 +327,16 @@ impl State {
 
     /// A reply reaches its caller, who may have given up before.
     pub fn reply(&mut self, call: u32) {
-        let flight = &mut self.calls[call as usize];
-        if !flight.closed {
-            let outcome = flight.outcome.take().expect("a reply on its way has an outcome");
-            self.answer(call, outcome);
-        }
+        let outcome = self.calls[call as usize].outcome;
+        self.answer(call, outcome.expect("a reply on its way has an outcome"));
     }
 
     /// A caller that has heard nothing concludes that the connection is gone.
     pub fn give_up(&mut self, call: u32) {
-        self.answer(call, Arc::new(Err(Error::NetworkLost)));
+        if !self.calls[call as usize].closed {
+            let lost = self.trace.keep(Err(Error::NetworkLost));
+            self.answer(call, lost);
+        }
     }
 }
 

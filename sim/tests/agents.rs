@@ -50,11 +50,8 @@ fn the_workflow_is_told_who_started_it_and_its_own_code_is_not() {
         say(&env, "run", "a").await;
     });
     assert_eq!(log(&run), [r#"{"n":1}"#, "run: a"]);
-    let sent = run.trace.events().iter().find_map(|event| match &event.what {
-        What::Effect { op, .. } => match &**op {
-            Op::Workflow(workflow::Op::Create { options, .. }) => options.params.clone(),
-            _ => None,
-        },
+    let sent = run.trace.effects().find_map(|(_, op, _)| match op {
+        Op::Workflow(workflow::Op::Create { options, .. }) => options.params.clone(),
         _ => None,
     });
     let sent: Json = serde_json::from_slice(sent.unwrap().bytes()).unwrap();

@@ -4,6 +4,11 @@
 
 mod support;
 
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use support::{count, lines, mount, uploads};
@@ -103,17 +108,26 @@ fn json_lines_carry_the_same_content_as_the_text() {
         let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
         let run = simulate(&scenario, &source, &mount).unwrap();
         let read = Trace::from_jsonl(&run.trace.to_jsonl()).unwrap();
-        let what = |trace: &Trace| -> Vec<_> {
-            trace
-                .events()
-                .iter()
-                .map(|e| (e.at, trace.actor(e).to_string(), e.what.clone()))
-                .collect()
+        assert_eq!(read.to_string(), run.trace.to_string());
+        assert_eq!(read.to_jsonl(), run.trace.to_jsonl());
+        let carried = |trace: &Trace| -> Vec<_> {
+            let both = trace.events().iter().map(|event| trace.carried(event));
+            both.map(|(op, outcome)| (op.cloned(), outcome.cloned())).collect()
         };
-        assert_eq!(what(&read), what(&run.trace));
+        assert_eq!(carried(&read), carried(&run.trace));
     }
-    let error = Trace::from_jsonl("{}\n").unwrap_err().to_string();
-    assert!(error.starts_with("line 1: not a trace event"), "{error}");
+}
+
+#[test]
+fn a_line_that_is_not_an_event_is_refused_with_what_it_lacks() {
+    let refused = |text: &str| Trace::from_jsonl(text).unwrap_err().to_string();
+    assert!(refused("{}\n").starts_with("line 1: not a trace event"));
+    let call = r#"{"at":0,"n":1,"actor":"web","what":"call","call":0}"#;
+    assert!(refused(call).contains("it has no `op`"), "{}", refused(call));
+    let end = r#"{"at":0,"n":1,"actor":"web","what":"end","call":0}"#;
+    assert!(refused(end).contains("it has no `outcome`"), "{}", refused(end));
+    let far = r#"{"at":0,"n":1,"actor":"web","what":"begin","call":4000000000}"#;
+    assert!(refused(far).contains("it has no `call before it`"), "{}", refused(far));
 }
 
 #[test]
@@ -168,6 +182,73 @@ fn spawned_work_timeouts_and_channels_run_on_the_same_engine() {
     });
     assert_eq!(lines(&run, "log"), ["web log three seconds later 7 None"]);
     assert!(run.trace.to_string().contains("4.001s"), "{}", run.trace);
+}
+
+/// Polls its future only when that has asked for it, as combinators over many futures do.
+struct Part<F> {
+    future: Pin<Box<F>>,
+    asked: Arc<Asked>,
+}
+
+#[derive(Default)]
+struct Asked {
+    again: AtomicBool,
+    parent: Mutex<Option<Waker>>,
+}
+
+impl Wake for Asked {
+    fn wake(self: Arc<Self>) {
+        self.again.store(true, Ordering::Relaxed);
+        self.parent.lock().unwrap().iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl<F: Future> Future for Part<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        *self.asked.parent.lock().unwrap() = Some(cx.waker().clone());
+        if !self.asked.again.swap(false, Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        let waker = Waker::from(self.asked.clone());
+        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+}
+
+fn part<F: Future>(future: F) -> Part<F> {
+    let asked = Arc::new(Asked { again: AtomicBool::new(true), ..Asked::default() });
+    Part { future: Box::pin(future), asked }
+}
+
+#[test]
+fn a_part_of_a_task_that_is_polled_with_its_own_waker_is_woken() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            part(env.sleep(Duration::from_secs(3))).await;
+            let asked = part(env.fetch("echo", Request::new("GET", "/", "hello"))).await?;
+            env.log(format!("{asked}"));
+            Ok(asked)
+        });
+        cloud
+            .worker("echo")
+            .fetch(|_, request| async move { Ok(Response::new(200, request.body)) });
+    });
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+    assert_eq!(lines(&run, "log"), [r#"web log 200 "hello""#]);
+}
+
+#[test]
+fn a_time_limit_that_was_not_reached_leaves_nothing_behind() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            let soon = env.sleep(Duration::from_secs(1));
+            env.timeout(Duration::from_secs(500), soon).await;
+            Ok(Response::new(200, ""))
+        });
+    });
+    let last = run.trace.events().last().unwrap();
+    assert!(last.at < Time::from_ms(500_000) && run.steps < 20, "{} {}", run.steps, run.trace);
 }
 
 #[test]

@@ -30,18 +30,18 @@ pub fn seen(trace: &Trace) -> impl Iterator<Item = (usize, Seen<'_>)> {
     trace.events().iter().enumerate().filter_map(|(at, event)| {
         let seen = match &event.what {
             What::Rows { changes } => Seen::Rows { store: trace.actor(event), changes },
-            What::Call { op, .. } => match &**op {
+            What::Call { call } => match trace.op(*call) {
                 Op::Fetch { to, request } => Seen::Fetched { to, request },
                 _ => return None,
             },
-            What::Begin { call, op } => match &**op {
+            What::Begin { call } => match trace.op(*call) {
                 Op::Fetch { to, request } if &**to == WEB => Seen::Asked { call: *call, request },
                 Op::Rpc { method, args, .. } => {
                     Seen::Called { method, args: args.text().unwrap_or_default() }
                 }
                 _ => return None,
             },
-            What::End { call, outcome } => match &**outcome {
+            What::End { call, outcome } => match trace.outcome(*outcome) {
                 Ok(Reply::Fetch(response)) if trace.actor(event) == WEB => {
                     Seen::Answered { call: *call, response }
                 }

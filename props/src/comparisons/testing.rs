@@ -24,22 +24,33 @@ pub fn id(n: u32) -> String {
 }
 
 /// A history made by hand. The first entry of a trace has index 0.
-#[derive(Default)]
 pub struct Story {
-    events: Vec<Event>,
+    trace: Trace,
     rows: BTreeMap<String, Row>,
     elsewhere: bool,
 }
 
+impl Default for Story {
+    fn default() -> Story {
+        let trace = Trace::new(ACTORS.map(Arc::from).into());
+        Story { trace, rows: BTreeMap::new(), elsewhere: false }
+    }
+}
+
 impl Story {
     pub fn trace(&self) -> Trace {
-        Trace::new(ACTORS.map(Arc::from).into(), self.events.clone())
+        self.trace.clone()
     }
 
     fn push(&mut self, actor: u16, what: What) -> &mut Story {
-        let at = Time::from_ms(self.events.len() as u64);
-        self.events.push(Event { at, actor, what });
+        let at = Time::from_ms(self.trace.events().len() as u64);
+        self.trace.push(Event { at, actor, what });
         self
+    }
+
+    /// The number of a call that no test has given one; those below are theirs.
+    fn number(&self) -> u32 {
+        100 + self.trace.events().len() as u32
     }
 
     /// Rows change, as one.
@@ -97,8 +108,8 @@ impl Story {
     }
 
     fn asked(&mut self, call: u32, request: Request) -> &mut Story {
-        let op = Arc::new(Op::Fetch { to: "web".into(), request });
-        self.push(WEB, What::Begin { call, op })
+        self.trace.set_op(call, Op::Fetch { to: "web".into(), request });
+        self.push(WEB, What::Begin { call })
     }
 
     /// Somebody asks for a comparison to be made.
@@ -112,7 +123,8 @@ impl Story {
     }
 
     fn answered(&mut self, call: u32, response: Response) -> &mut Story {
-        self.push(WEB, What::End { call, outcome: Arc::new(Ok(Reply::Fetch(response))) })
+        let outcome = self.trace.keep(Ok(Reply::Fetch(response)));
+        self.push(WEB, What::End { call, outcome })
     }
 
     pub fn answered_id(&mut self, call: u32, n: u32) -> &mut Story {
@@ -130,8 +142,9 @@ impl Story {
     }
 
     fn fetch(&mut self, to: &str, request: Request) -> &mut Story {
-        let op = Arc::new(Op::Fetch { to: to.into(), request });
-        self.push(WEB, What::Call { call: 99, op })
+        let call = self.number();
+        self.trace.set_op(call, Op::Fetch { to: to.into(), request });
+        self.push(WEB, What::Call { call })
     }
 
     /// The model is asked to explain comparison `n` with others in view.
@@ -147,8 +160,9 @@ impl Story {
     /// A probe of this comparison is being saved.
     pub fn saves(&mut self, id: &str) -> &mut Story {
         let (object, method) = (ACTORS[0].into(), "saveProbe".into());
-        let op = Arc::new(Op::Rpc { object, method, args: id.into() });
-        self.push(STORE, What::Begin { call: 98, op })
+        let call = self.number();
+        self.trace.set_op(call, Op::Rpc { object, method, args: id.into() });
+        self.push(STORE, What::Begin { call })
     }
 }
 

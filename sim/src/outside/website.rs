@@ -40,7 +40,7 @@ impl Website {
     /// answers 503, and sometimes 429, as drawn.
     pub fn mount(self, cloud: &mut Cloud, name: &str) {
         cloud.outside(name, move |env: Env, request: Request| {
-            let page = self.pages.get(&request.path).cloned();
+            let page = self.pages.get(&*request.path).cloned();
             async move {
                 match env.mood(4) {
                     1 => env.sleep(SLOW).await,

@@ -27,31 +27,27 @@ impl Trace {
         for event in self.events() {
             let me = format!("a{}", event.actor);
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
-            match &event.what {
-                What::Effect { call, op, outcome } if op.class() == Class::Service => {
-                    let mark = if outcome.is_ok() { "->>" } else { "-x" };
-                    let _ = writeln!(
-                        text,
-                        "    {}{mark}{me}: {}",
-                        caller(*call),
-                        clean(&op.to_string())
-                    );
+            let asked = |call: u32| clean(&self.op(call).to_string());
+            let _ = match event.what {
+                What::Effect { call, outcome } if self.op(call).class() == Class::Service => {
+                    let mark = if self.outcome(outcome).is_ok() { "->>" } else { "-x" };
+                    writeln!(text, "    {}{mark}{me}: {}", caller(call), asked(call))
                 }
-                What::Begin { call, op } => {
-                    let _ =
-                        writeln!(text, "    {}->>{me}: {}", caller(*call), clean(&op.to_string()));
+                What::Begin { call } => {
+                    writeln!(text, "    {}->>{me}: {}", caller(call), asked(call))
                 }
-                What::Effect { call, op, .. } => {
-                    if let Op::Notify { .. } = **op {
-                        let (from, what) = (caller(*call), clean(&op.to_string()));
-                        let _ = writeln!(text, "    {from}--){me}: {what}");
-                    }
+                What::Effect { call, .. } if matches!(self.op(call), Op::Notify { .. }) => {
+                    writeln!(text, "    {}--){me}: {}", caller(call), asked(call))
                 }
-                What::Call { .. } | What::Return { .. } | What::End { .. } => {}
-                other => {
-                    let _ = writeln!(text, "    Note over {me}: {}", clean(&other.to_string()));
+                What::Effect { .. }
+                | What::Call { .. }
+                | What::Return { .. }
+                | What::End { .. } => Ok(()),
+                _ => {
+                    let told = clean(&self.told(event).to_string());
+                    writeln!(text, "    Note over {me}: {told}")
                 }
-            }
+            };
         }
         text
     }

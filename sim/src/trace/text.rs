@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Event, Trace, What};
+use super::{Event, OutcomeId, Trace, What};
 use crate::call::Outcome;
 use crate::time::Time;
 
@@ -29,27 +29,39 @@ impl Trace {
     fn aligned(&self, index: usize, width: usize) -> String {
         let event = &self.events()[index];
         let (at, number, actor) = (event.at, index + 1, self.actor(event));
-        format!("{at:>10} {number:>5}  {actor:<width$}  {}", event.what)
+        format!("{at:>10} {number:>5}  {actor:<width$}  {}", self.told(event))
+    }
+
+    /// What happened, as the text form has it in its last column.
+    pub fn told<'a>(&'a self, event: &'a Event) -> impl fmt::Display + 'a {
+        Told { trace: self, what: &event.what }
     }
 }
 
-impl fmt::Display for What {
+struct Told<'a> {
+    trace: &'a Trace,
+    what: &'a What,
+}
+
+impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
-        match self {
+        let op = |call: &u32| self.trace.op(*call);
+        let shown = |id: &OutcomeId| Shown(self.trace.outcome(*id));
+        match self.what {
             What::Boot { life } => write!(f, "boot   life {life}"),
             What::Crash { fault, call } => write!(f, "CRASH  {fault}{}", on(call)),
-            What::Call { call, op } => write!(f, "call   #{call} {op}"),
+            What::Call { call } => write!(f, "call   #{call} {}", op(call)),
             What::Fault { call, fault, by } => {
                 write!(f, "FAULT  {fault}{}", on(call))?;
                 by.map_or(Ok(()), |ms| write!(f, " by {}", Time::from_ms(ms)))
             }
-            What::Effect { call, op, outcome } => {
-                write!(f, "effect #{call} {op} = {}", Shown(outcome))
+            What::Effect { call, outcome } => {
+                write!(f, "effect #{call} {} = {}", op(call), shown(outcome))
             }
-            What::Begin { call, op } => write!(f, "begin  #{call} {op}"),
-            What::End { call, outcome } => write!(f, "end    #{call} {}", Shown(outcome)),
-            What::Return { call, outcome } => write!(f, "return #{call} {}", Shown(outcome)),
+            What::Begin { call } => write!(f, "begin  #{call} {}", op(call)),
+            What::End { call, outcome } => write!(f, "end    #{call} {}", shown(outcome)),
+            What::Return { call, outcome } => write!(f, "return #{call} {}", shown(outcome)),
             What::Settle { call, queue, message, fate } => {
                 write!(f, "settle {queue} {} {fate}{}", message.short(), on(call))
             }
@@ -77,11 +89,5 @@ impl fmt::Display for Shown<'_> {
             // Some of the platform's messages have line breaks; a trace line has none.
             Err(error) => write!(f, "error: {}", error.to_string().replace('\n', " / ")),
         }
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.at, self.what)
     }
 }

@@ -94,7 +94,9 @@ pub fn head_and_content(answer: &Body) -> (BTreeMap<String, String>, &[u8]) {
 
 fn clipped(text: &str) -> &str {
     let text = text.trim();
-    &text[..text.floor_char_boundary(HEADER_BYTES_MAX)]
+    let fits = |at: &usize| text.is_char_boundary(*at);
+    let end = (0..=text.len().min(HEADER_BYTES_MAX)).rev().find(fits).unwrap_or(0);
+    &text[..end]
 }
 
 #[cfg(test)]

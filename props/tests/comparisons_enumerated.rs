@@ -1,7 +1,8 @@
 //! Comparisons in every run within bounds: one and two of them, in a pair that keeps one or two.
 //!
-//! These bounds are what a test has time for. `explore comparisons --strategy enumerate` goes further
-//! with `--max-deviations 3` and, in place of `requests` below, a script in `--requests`.
+//! These bounds are what a test has time for. `explore comparisons --strategy enumerate` goes further:
+//! `--max-crashes 2 --max-deviations 3 --requests scenarios/comparisons-evicted-while-running.toml` is
+//! two comparisons in a pair that keeps one, and millions of runs.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -7,7 +7,9 @@ use std::fmt;
 
 use thunderhead_props::hunt::{self, Strategy as Seeded};
 use thunderhead_props::{Guided, System, Violation, judge};
-use thunderhead_sim::{Case, Enumerate, FaultSet, Misfit, Run, Scenario, Source, Swarm, TraceHash};
+use thunderhead_sim::{
+    Case, Enumerate, FaultSet, Misfit, Run, Scenario, Send as Request, Source, Swarm, TraceHash,
+};
 
 use crate::quiet::quietly;
 use tally::{Record, Tally};
@@ -31,6 +33,8 @@ pub struct Search {
     pub max_deviations: usize,
     /// The faults that are enumerated.
     pub storm: FaultSet,
+    /// The requests of enumerated runs, in place of the smallest workload.
+    pub requests: Option<Vec<Request>>,
     /// On how many threads.
     pub jobs: usize,
     /// Promises of which one broken is enough.
@@ -195,7 +199,10 @@ impl Search {
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<bool, Misfit> {
-        let scenario = hunt::to_enumerate(self.system, self.storm, self.max_crashes);
+        let mut scenario = hunt::to_enumerate(self.system, self.storm, self.max_crashes);
+        if let Some(requests) = &self.requests {
+            scenario.sends = requests.clone();
+        }
         let mut tapes = Enumerate::new(self.max_deviations);
         while let Some(tape) = tapes.next_tape() {
             if tally.runs() >= self.runs {

@@ -142,6 +142,17 @@ fn every_run_with_at_most_two_crashes_is_enumerated_and_holds() {
     assert_eq!((&cut["runs"], &cut["complete"]), (&Value::from(50), &Value::Bool(false)));
 }
 
+#[test]
+fn the_requests_of_a_script_are_enumerated_in_place_of_the_smallest_workload() {
+    let two = root().join("scenarios/swapped-notifications.toml");
+    let args = ["--strategy", "enumerate", "--storm", "crash", "--max-deviations", "1"];
+    let ask = |more: &[&str]| explore(&scratch("requests"), &[&args[..], more].concat());
+    let (one, two) = (ask(&[]).json(), ask(&["--requests", two.to_str().unwrap()]).json());
+    assert_eq!((&one["complete"], &two["complete"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert!(two["runs"].as_u64() > one["runs"].as_u64(), "{one} {two}");
+    assert_eq!(ask(&["--requests", "nowhere.toml"]).code, 2);
+}
+
 /// A folder with one failure file in it, and the file's text.
 fn failure(name: &str) -> (std::path::PathBuf, String) {
     let folder = scratch(name);

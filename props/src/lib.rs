@@ -3,6 +3,7 @@
 //! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
+mod comparisons;
 mod guided;
 pub mod hunt;
 mod invariant;
@@ -13,9 +14,10 @@ mod relay;
 mod strategy;
 mod system;
 
+pub use comparisons::COMPARISONS;
 pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
-pub use platform::PLATFORM;
+pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

@@ -7,9 +7,11 @@ use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
 use thunderhead_sim::{Op, Reply, Trace};
 
 use crate::invariant::{Finding, Invariant, Property};
+use crate::platform::DELIVERED_TWICE;
 
 /// An upload to `photos` gets one receipt in `receipts`, which names its version.
-pub const RELAY: &[&Invariant] = &[&EVERY_UPLOAD, &ONE_RECEIPT, &NEVER_BACK, &RENEWED];
+pub const RELAY: &[&Invariant] =
+    &[&EVERY_UPLOAD, &ONE_RECEIPT, &NEVER_BACK, &RENEWED, &DELIVERED_TWICE];
 
 static EVERY_UPLOAD: Invariant = Invariant {
     name: "every upload has its receipt",

@@ -138,6 +138,7 @@ fn one(
             max_crashes: 3,
             max_deviations: 2,
             storm: FaultSet::explored(),
+            requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough,
         };

@@ -40,6 +40,9 @@ pub struct Args {
     /// For enumerate: the faults to choose among [default: all that exploration draws].
     #[arg(long, value_delimiter = ',')]
     storm: Vec<Fault>,
+    /// For enumerate: the script whose requests are sent [default: the smallest workload].
+    #[arg(long)]
+    requests: Option<PathBuf>,
     /// How many threads [default: one per core]; the answer is the same for any number.
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -66,6 +69,10 @@ pub fn jobs(asked: Option<u16>) -> usize {
 pub fn explore(args: &Args) -> Result<Answer, Trouble> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let storm: FaultSet = args.storm.iter().copied().collect();
+    let requests = match &args.requests {
+        Some(path) => Some(input::script(path)?.script.scenario.sends),
+        None => None,
+    };
     let search = Search {
         system: args.system,
         variant: input::variant(args.system, args.variant.as_deref())?,
@@ -75,6 +82,7 @@ pub fn explore(args: &Args) -> Result<Answer, Trouble> {
         max_crashes: args.max_crashes,
         max_deviations: args.max_deviations,
         storm: if args.storm.is_empty() { FaultSet::explored() } else { storm },
+        requests,
         jobs: jobs(args.jobs),
         enough: &[],
     };

@@ -1,0 +1,110 @@
+//! What an asker is told is so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::{Response, Trace};
+
+use super::reading::{Seen, Statuses, seen};
+use crate::invariant::{Finding, Invariant, Property};
+
+pub static TRUE: Invariant = Invariant {
+    name: "answers are true",
+    about: "whoever asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
+    property: Property::Always(answers_are_true),
+};
+
+/// A question that is being answered: about whom, and what has been true since it came.
+struct Question<'a> {
+    id: &'a str,
+    true_meanwhile: BTreeSet<&'a str>,
+}
+
+const ABSENT: &str = "not there";
+
+fn answers_are_true(trace: &Trace) -> Result<(), Finding> {
+    let mut statuses = Statuses::default();
+    let mut questions: BTreeMap<u32, Question> = BTreeMap::new();
+    for (at, seen) in seen(trace) {
+        match seen {
+            Seen::Rows { changes, .. } => {
+                changes.iter().for_each(|change| statuses.learn(change));
+                for question in questions.values_mut() {
+                    question.learn(&statuses);
+                }
+            }
+            Seen::Asked { call, request } => {
+                let path = request.path.strip_prefix("/compare/");
+                if let Some(id) = path.filter(|_| &*request.method == "GET") {
+                    let mut question = Question { id, true_meanwhile: BTreeSet::new() };
+                    question.learn(&statuses);
+                    questions.insert(call, question);
+                }
+            }
+            Seen::Answered { call, response } => {
+                let Some(Question { id, true_meanwhile }) = questions.get(&call) else { continue };
+                let Some(told) = told(response) else { continue };
+                if !true_meanwhile.contains(&*told) {
+                    let so: Vec<&str> = true_meanwhile.iter().copied().collect();
+                    let message = format!("{id} is said to be {told}, but is {}", so.join(" or "));
+                    return Err(Finding::at(at, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl<'a> Question<'a> {
+    fn learn(&mut self, statuses: &Statuses<'a>) {
+        self.true_meanwhile.insert(statuses.of(self.id).unwrap_or(ABSENT));
+    }
+}
+
+/// What an answer says; nothing when it only asks to come again.
+fn told(response: &Response) -> Option<String> {
+    match response.status {
+        200 => {
+            let json: serde_json::Value = serde_json::from_slice(response.body.bytes()).ok()?;
+            Some(json["status"].as_str().unwrap_or("without a status").into())
+        }
+        404 | 410 => Some(ABSENT.into()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::comparisons::testing::{Story, id};
+
+    #[test]
+    fn a_status_is_true_if_it_was_while_the_question_was_open() {
+        for (told, fits) in [("running", true), ("completed", true), ("failed", false)] {
+            let mut story = Story::default();
+            story.created(&[1]).ask(7, 1).completed(1).told(7, 200, told);
+            assert_eq!(answers_are_true(&story.trace()).is_ok(), fits, "{told}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_not_there_must_be_said_not_to_be() {
+        for (status, fits) in [(200, false), (404, true), (410, true), (503, true)] {
+            let mut story = Story::default();
+            story.ask(7, 1).told(7, status, "running");
+            assert_eq!(answers_are_true(&story.trace()).is_ok(), fits, "unknown, {status}");
+            let mut story = Story::default();
+            story.created(&[1]).turn(|turn| turn.delete(1)).ask(7, 1).told(7, status, "running");
+            assert_eq!(answers_are_true(&story.trace()).is_ok(), fits, "evicted, {status}");
+        }
+    }
+
+    #[test]
+    fn one_that_is_there_must_not_be_denied() {
+        let mut story = Story::default();
+        story.created(&[1]).ask(7, 1).told(7, 404, "unknown");
+        let finding = answers_are_true(&story.trace()).unwrap_err();
+        let message = format!("{} is said to be not there, but is running", id(1));
+        assert_eq!(finding, Finding::at(2, message));
+    }
+}

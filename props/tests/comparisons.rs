@@ -1,0 +1,93 @@
+//! Comparisons under every kind of search: the reference holds, the plan is refuted in each degree of
+//! repair, and what the searches prove is not vacuous.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use proptest::prelude::*;
+use thunderhead::systems;
+use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::{Expected, System, cases, storm};
+use thunderhead_sim::{Case, Source};
+
+fn comparisons() -> &'static System {
+    systems::find("comparisons").expect("comparisons are registered")
+}
+
+// Two halves, so that two cores share them.
+proptest! {
+    #![proptest_config(cases(10_000))]
+
+    #[test]
+    fn the_reference_keeps_every_promise_in_every_storm(
+        storm in storm(comparisons(), "reference"),
+    ) {
+        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
+    }
+
+    #[test]
+    fn the_reference_keeps_every_promise_in_as_many_storms_again(
+        storm in storm(comparisons(), "reference"),
+    ) {
+        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
+    }
+}
+
+#[test]
+fn the_plan_is_refuted_in_every_degree_of_repair_and_shrinks_to_three_deviations() {
+    let system = comparisons();
+    for variant in system.variants {
+        let Expected::Refuted(promises) = variant.expected else { continue };
+        for strategy in [Strategy::Random, Strategy::Pct] {
+            let found = (0..400).find_map(|seed| {
+                let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
+                let (run, broken) = hunt::check(system, variant.name, &scenario, &source).unwrap();
+                let violation = broken.into_iter().find(|v| promises.contains(&v.invariant))?;
+                Some((Case { scenario, tape: run.tape() }, violation.invariant))
+            });
+            let (case, invariant) =
+                found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
+            let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
+            assert!(small.tape.len() <= 3, "{}: {:?}", variant.name, small.tape);
+            let source = Source::Tape(small.tape.clone());
+            let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
+            assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");
+        }
+    }
+}
+
+/// What the plan breaks once the mistakes that hide the others are repaired: all of it is found.
+#[test]
+fn a_campaign_finds_every_promise_that_the_repaired_plan_breaks() {
+    let system = comparisons();
+    let mut unbroken = vec![
+        "a pair keeps its newest",
+        "a comparison ends once",
+        "none runs for ever",
+        "one comparison per request",
+        "answers are true",
+        "pairs are apart",
+        "a retried step changes nothing",
+        "no probe goes to a forbidden address",
+    ];
+    for seed in 0..3_000 {
+        let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
+        let (_, broken) = hunt::check(system, "own-storage", &scenario, &source).unwrap();
+        unbroken.retain(|name| !broken.iter().any(|violation| violation.invariant == *name));
+        if unbroken.is_empty() {
+            return;
+        }
+    }
+    panic!("still whole: {unbroken:?}");
+}
+
+#[test]
+fn a_campaign_meets_everything_that_sometimes_happens() {
+    let system = comparisons();
+    let mut unseen: Vec<_> = system.sometimes().collect();
+    for seed in 0..300 {
+        let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
+        let run = hunt::play(system, "reference", &scenario, &source).unwrap();
+        unseen.retain(|(_, seen)| !seen(&run.trace));
+    }
+    assert!(unseen.is_empty(), "{unseen:?}");
+}

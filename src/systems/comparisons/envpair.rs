@@ -1,0 +1,236 @@
+//! `EnvPairDO`: one durable object per pair, and the only place that says where a comparison stands.
+//!
+//! Every method does its work between two awaits, so it is one atomic turn, and can be repeated at
+//! any time with the same outcome: what is there already stays as it is.
+
+use serde_json::{Value as Json, json};
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorage};
+
+use super::ring::{Keep, ms};
+use super::wire::{
+    Comparison, ComparisonState, FailComparison, SaveProbe, SaveResult, Status, read, write,
+};
+
+/// The binding.
+pub const ENVPAIR_DO: &str = "ENVPAIR_DO";
+/// How many comparisons of the past an explanation takes into account.
+pub const HISTORY: u32 = 5;
+
+/// The tables of both the reference and the plan.
+pub const COMPARISONS: &str = "CREATE TABLE IF NOT EXISTS comparisons (
+  id TEXT PRIMARY KEY,
+  ts INTEGER NOT NULL,
+  left_url TEXT NOT NULL,
+  right_url TEXT NOT NULL,
+  status TEXT NOT NULL DEFAULT 'running',
+  result_json TEXT,
+  error TEXT,
+  CONSTRAINT status_check CHECK (status IN ('running', 'completed', 'failed'))
+)";
+pub const PROBES: &str = "CREATE TABLE IF NOT EXISTS probes (
+  id TEXT PRIMARY KEY,
+  comparison_id TEXT NOT NULL,
+  ts INTEGER NOT NULL,
+  side TEXT NOT NULL,
+  url TEXT NOT NULL,
+  envelope_json TEXT NOT NULL,
+  UNIQUE (comparison_id, side),
+  CONSTRAINT side_check CHECK (side IN ('left', 'right')),
+  FOREIGN KEY (comparison_id) REFERENCES comparisons(id) ON DELETE CASCADE
+)";
+pub const INDEXES: [&str; 4] = [
+    "CREATE INDEX IF NOT EXISTS idx_comparisons_ts ON comparisons(ts DESC)",
+    "CREATE INDEX IF NOT EXISTS idx_comparisons_status ON comparisons(status)",
+    "CREATE INDEX IF NOT EXISTS idx_probes_comparison ON probes(comparison_id)",
+    "CREATE INDEX IF NOT EXISTS idx_probes_side ON probes(side)",
+];
+/// The reference's own: what was evicted must not come back with a request that is late.
+const EVICTED: &str =
+    "CREATE TABLE IF NOT EXISTS evicted (id TEXT PRIMARY KEY, ts INTEGER NOT NULL)";
+
+const CREATE: &str = "INSERT INTO comparisons (id, ts, left_url, right_url, status)
+  VALUES (?, ?, ?, ?, 'running') ON CONFLICT DO NOTHING";
+const SAVE_PROBE: &str = "INSERT INTO probes (id, comparison_id, ts, side, url, envelope_json)
+  SELECT ?, id, ?, ?, ?, ? FROM comparisons WHERE id = ? AND status = 'running'
+  ON CONFLICT DO NOTHING";
+const SAVE_RESULT: &str = "UPDATE comparisons SET status = 'completed', result_json = ?
+  WHERE id = ? AND status = 'running'";
+const FAIL: &str = "UPDATE comparisons SET status = 'failed', error = ?
+  WHERE id = ? AND status = 'running'";
+const GET: &str = "SELECT status, result_json, error FROM comparisons WHERE id = ?";
+const IS_EVICTED: &str = "SELECT 1 FROM evicted WHERE id = ?";
+const HISTORY_OF: &str = "SELECT id, result_json FROM comparisons WHERE status = 'completed'
+  ORDER BY rowid DESC LIMIT ?";
+
+/// The object of one pair.
+#[derive(Debug)]
+pub struct EnvPair {
+    ctx: ObjectState,
+    env: Env,
+}
+
+impl DurableObject for EnvPair {
+    const ALARM: bool = false;
+
+    fn new(ctx: ObjectState, env: Env) -> EnvPair {
+        let tables = [COMPARISONS, PROBES, EVICTED];
+        for statement in tables.into_iter().chain(INDEXES) {
+            ctx.storage().exec(statement, &[]).expect("the schema is correct");
+        }
+        EnvPair { ctx, env }
+    }
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        match method {
+            "createComparison" => self.create(&read(&args)?).map(|state| write(&state)),
+            "saveProbe" => self.save_probe(&read(&args)?).map(|status| write(&status)),
+            "saveResult" => self.save_result(&read(&args)?).map(|status| write(&status)),
+            "failComparison" => self.fail(&read(&args)?).map(|status| write(&status)),
+            "getComparison" => self.get(&read::<String>(&args)?).map(|state| write(&state)),
+            "getComparisonsForHistory" => self.history(read(&args)?).map(|history| write(&history)),
+            "setKeep" => {
+                let keep = Keep::new(read(&args)?).ok_or_else(|| Error::app("no such number"))?;
+                keep.store(self.storage(), self.env.now())?;
+                Ok(Body::empty())
+            }
+            _ => Err(Error::app(format!("there is no method {method}"))),
+        }
+    }
+}
+
+impl EnvPair {
+    fn storage(&self) -> &ObjectStorage {
+        self.ctx.storage()
+    }
+
+    /// Begins a comparison, unless it has begun before.
+    fn create(&self, comparison: &Comparison) -> Result<Status, Error> {
+        let id = &*comparison.comparison_id;
+        if self.is_evicted(id)? {
+            return Ok(Status::Evicted);
+        }
+        let (left, right) = (&*comparison.left_url, &*comparison.right_url);
+        let now = self.env.now();
+        self.storage().exec(CREATE, &[id.into(), ms(now).into(), left.into(), right.into()])?;
+        Keep::stored(self.storage())?.retain(self.storage(), now)?;
+        self.status(id)
+    }
+
+    /// Keeps what one side was found to be, while the comparison runs; the first finding stays.
+    fn save_probe(&self, probe: &SaveProbe) -> Result<Status, Error> {
+        let (id, side) = (&*probe.comparison_id, probe.side.name());
+        let envelope = serde_json::to_string(&probe.envelope).expect("plain data is JSON");
+        let bindings = [
+            format!("{id}:{side}").into(),
+            ms(self.env.now()).into(),
+            side.into(),
+            Value::from(&*probe.envelope.routing.final_url),
+            envelope.into(),
+            id.into(),
+        ];
+        self.storage().exec(SAVE_PROBE, &bindings)?;
+        self.status(id)
+    }
+
+    /// Completes a comparison, if it still runs.
+    fn save_result(&self, save: &SaveResult) -> Result<Status, Error> {
+        let id = &*save.comparison_id;
+        self.storage().exec(SAVE_RESULT, &[save.result.to_string().into(), id.into()])?;
+        self.status(id)
+    }
+
+    /// Fails a comparison, if it still runs.
+    fn fail(&self, fail: &FailComparison) -> Result<Status, Error> {
+        let id = &*fail.comparison_id;
+        self.storage().exec(FAIL, &[Value::from(&*fail.error), id.into()])?;
+        self.status(id)
+    }
+
+    fn get(&self, id: &str) -> Result<ComparisonState, Error> {
+        let row = self.storage().exec(GET, &[id.into()])?.raw().next();
+        let Some([status, result, error]) = row.as_deref() else {
+            let evicted = self.is_evicted(id)?;
+            let status = if evicted { Status::Evicted } else { Status::Unknown };
+            return Ok(ComparisonState { status, result: None, error: None });
+        };
+        let result = result.as_str().and_then(|text| serde_json::from_str(text).ok());
+        let error = error.as_str().map(String::from);
+        let status = match status.as_str() {
+            Some("completed") => Status::Completed,
+            Some("failed") => Status::Failed,
+            _ => Status::Running,
+        };
+        Ok(ComparisonState { status, result, error })
+    }
+
+    fn status(&self, id: &str) -> Result<Status, Error> {
+        self.get(id).map(|state| state.status)
+    }
+
+    /// The last completed comparisons, newest first.
+    fn history(&self, limit: u32) -> Result<Vec<Json>, Error> {
+        let mut rows = self.storage().exec(HISTORY_OF, &[limit.into()])?;
+        let told = rows.raw().map(|row| {
+            let text = |at: usize| row.get(at).and_then(Value::as_str).unwrap_or_default();
+            let result: Json = serde_json::from_str(text(1)).unwrap_or_default();
+            json!({ "comparisonId": text(0), "result": result })
+        });
+        Ok(told.collect())
+    }
+
+    fn is_evicted(&self, id: &str) -> Result<bool, Error> {
+        Ok(self.storage().exec(IS_EVICTED, &[id.into()])?.raw().next().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::storage::Storage;
+
+    use super::*;
+
+    fn tables() -> Storage {
+        let mut storage = Storage::new(0);
+        for statement in [COMPARISONS, PROBES, EVICTED].into_iter().chain(INDEXES) {
+            storage.sql().exec(statement, &[]).expect("the schema is correct");
+        }
+        let row = ["a".into(), 1.into(), "l".into(), "r".into()];
+        storage.sql().exec(CREATE, &row).expect("it fits the schema");
+        storage
+    }
+
+    fn refused(storage: &mut Storage, statement: &str) -> String {
+        storage.sql().exec(statement, &[]).expect_err("it does not fit the schema").to_string()
+    }
+
+    const PROBE: &str = "INSERT INTO probes VALUES ('a:left', 'a', 1, 'left', 'u', '{}')";
+
+    #[test]
+    fn the_unique_constraint_refuses_a_second_probe_of_a_side() {
+        let mut storage = tables();
+        storage.sql().exec(PROBE, &[]).expect("the first");
+        let again = "INSERT INTO probes VALUES ('other', 'a', 1, 'left', 'u', '{}')";
+        assert!(refused(&mut storage, again).contains("UNIQUE constraint failed"));
+    }
+
+    #[test]
+    fn only_the_three_statuses_and_the_two_sides_are_accepted() {
+        let mut storage = tables();
+        let status = "UPDATE comparisons SET status = 'paused'";
+        assert!(refused(&mut storage, status).contains("status_check"));
+        let side = "INSERT INTO probes VALUES ('a:top', 'a', 1, 'top', 'u', '{}')";
+        assert!(refused(&mut storage, side).contains("side_check"));
+    }
+
+    #[test]
+    fn a_probe_needs_its_comparison_and_goes_with_it() {
+        let mut storage = tables();
+        let stray = "INSERT INTO probes VALUES ('b:left', 'b', 1, 'left', 'u', '{}')";
+        assert!(refused(&mut storage, stray).contains("FOREIGN KEY constraint failed"));
+        storage.sql().exec(PROBE, &[]).expect("it fits");
+        storage.sql().exec("DELETE FROM comparisons", &[]).expect("it can go");
+        let left = storage.sql().exec("SELECT * FROM probes", &[]).expect("a query").to_array();
+        assert_eq!(left.len(), 0);
+    }
+}

@@ -1,0 +1,118 @@
+//! The plan's workflow: eight steps, and a ninth that is none.
+
+use serde_json::{Value as Json, json};
+use thunderhead_sim::workflow::WorkflowEvent;
+use thunderhead_sim::{Body, Env, Error, Request, Step, Stub};
+
+use crate::systems::comparisons::diff::EnvDiff;
+use crate::systems::comparisons::envelope::{
+    BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content,
+};
+use crate::systems::comparisons::envpair::ENVPAIR_DO;
+use crate::systems::comparisons::explainer::explain;
+use crate::systems::comparisons::ring::ms;
+use crate::systems::comparisons::wire::{
+    Comparison, FailComparison, SaveProbe, SaveResult, Side, read, write,
+};
+
+pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
+    let comparison: Comparison = read(&event.payload)?;
+    let stub = || env.durable_object(ENVPAIR_DO).get_by_name(&comparison.pair_key);
+    match steps(&env, &comparison, &step, stub()).await {
+        Ok(()) => Ok(Body::from("true")),
+        Err(error) => {
+            let comparison_id = comparison.comparison_id.clone();
+            let fail = FailComparison { comparison_id, error: error.to_string() };
+            stub().rpc("failComparison", write(&fail)).await?;
+            Err(error)
+        }
+    }
+}
+
+async fn steps(env: &Env, comparison: &Comparison, step: &Step, stub: Stub) -> Result<(), Error> {
+    let id = || comparison.comparison_id.clone();
+    let left: SignalEnvelope = probe_step(env, step, "probeLeft", &comparison.left_url).await?;
+    let save = SaveProbe { comparison_id: id(), side: Side::Left, envelope: left };
+    call(step, &stub, "saveLeftProbe", "saveProbe", write(&save)).await?;
+    let left = save.envelope;
+    let right: SignalEnvelope = probe_step(env, step, "probeRight", &comparison.right_url).await?;
+    let save = SaveProbe { comparison_id: id(), side: Side::Right, envelope: right };
+    call(step, &stub, "saveRightProbe", "saveProbe", write(&save)).await?;
+    let right = save.envelope;
+    let diff = step.do_("computeDiff", || {
+        let diff = write(&EnvDiff::between(&left, &right));
+        async move { Ok(diff) }
+    });
+    let diff: EnvDiff = read(&diff.await?)?;
+    let history = call(step, &stub, "loadHistory", "getComparisonsForHistory", write(&5)).await?;
+    let history: Json = read(&history)?;
+    let explanation = step.do_("callLLM", || {
+        let (env, id, diff, history) = (env.clone(), id(), diff.clone(), history.clone());
+        async move { explain(&env, &id, &diff, &history).await.map(|text| write(&text)) }
+    });
+    let explanation: String = read(&explanation.await?)?;
+    step.do_("saveResult", || {
+        let timestamp = ms(env.now());
+        let result = json!({ "diff": diff, "explanation": explanation, "timestamp": timestamp });
+        let save = write(&SaveResult { comparison_id: id(), result });
+        let stub = stub.clone();
+        async move { stub.rpc("saveResult", save).await }
+    })
+    .await?;
+    Ok(())
+}
+
+async fn call(
+    step: &Step,
+    stub: &Stub,
+    name: &str,
+    method: &'static str,
+    args: Body,
+) -> Result<Body, Error> {
+    step.do_(name, || {
+        let (stub, args) = (stub.clone(), args.clone());
+        async move { stub.rpc(method, args).await }
+    })
+    .await
+}
+
+async fn probe_step(
+    env: &Env,
+    step: &Step,
+    name: &str,
+    url: &str,
+) -> Result<SignalEnvelope, Error> {
+    let seen = step.do_(name, || {
+        let (env, url) = (env.clone(), url.to_string());
+        async move { probe(&env, &url).await.map(|envelope| write(&envelope)) }
+    });
+    read(&seen.await?)
+}
+
+/// Follows redirects by hand, wherever they lead: only what was asked for is validated.
+async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
+    let mut at = url::Url::parse(url).map_err(|error| Error::app(error.to_string()))?;
+    let started = env.now();
+    let mut redirects = Vec::new();
+    loop {
+        let host = at.host_str().unwrap_or_default().to_string();
+        let answer = env.fetch(&host, Request::new("GET", at.path(), "")).await?;
+        if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) || redirects.len() == 5 {
+            let (headers, content) = head_and_content(&answer.body);
+            let landing = at.path().to_string();
+            let secure = at.scheme() == "https";
+            return Ok(SignalEnvelope {
+                status: answer.status,
+                headers,
+                redirects,
+                routing: Routing { final_url: at.to_string(), landing, secure },
+                timing: Timing { total_ms: (env.now() - started).as_millis() as u64 },
+                body: BodyFacts::of(content),
+            });
+        }
+        at = at
+            .join(answer.body.text().unwrap_or_default())
+            .map_err(|error| Error::app(error.to_string()))?;
+        redirects.push(Redirect { status: answer.status, to: at.path().to_string() });
+    }
+}

@@ -1,0 +1,56 @@
+//! The active probe: asks a URL, follows its redirects by hand, and says what it saw.
+
+use thunderhead_sim::{Env, Error, Request};
+
+use super::envelope::{BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content};
+use super::target::Target;
+
+/// How many redirects are followed.
+const REDIRECTS_MAX: usize = 5;
+
+/// Probes a URL. Whatever a site answers is a fact; only a site that says nothing is an error, and
+/// one that is worth another try.
+pub async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
+    // Checked when it was asked for; but the worker that did so is not the one that connects.
+    let mut target = Target::parse(url).map_err(refused)?;
+    let (home, started) = (target.host(), env.now());
+    let mut redirects = Vec::new();
+    loop {
+        let request = Request::new("GET", &target.path_and_query(), "");
+        let answer = env.fetch(&target.host(), request).await.map_err(|error| match error {
+            Error::NetworkLost => Error::NetworkLost,
+            // There is no such host, and there will be none a minute from now.
+            other => Error::NonRetryable(other.to_string().into()),
+        })?;
+        if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+            let (headers, content) = head_and_content(&answer.body);
+            return Ok(SignalEnvelope {
+                status: answer.status,
+                headers,
+                redirects,
+                routing: Routing {
+                    final_url: target.as_str().into(),
+                    landing: seen_from(&home, &target),
+                    secure: target.is_secure(),
+                },
+                timing: Timing { total_ms: (env.now() - started).as_millis() as u64 },
+                body: BodyFacts::of(content),
+            });
+        }
+        if redirects.len() == REDIRECTS_MAX {
+            return Err(Error::NonRetryable(format!("{url} redirects without end").into()));
+        }
+        target = target.follow(answer.body.text().unwrap_or_default()).map_err(refused)?;
+        redirects.push(Redirect { status: answer.status, to: seen_from(&home, &target) });
+    }
+}
+
+/// A target as seen from a host: without the host when it is this one.
+fn seen_from(home: &str, target: &Target) -> String {
+    let path = target.path_and_query();
+    if target.host() == home { path } else { format!("{}{path}", target.host()) }
+}
+
+fn refused(why: super::target::Refused) -> Error {
+    Error::NonRetryable(why.to_string().into())
+}

@@ -1,0 +1,126 @@
+//! The compare workflow: nine steps, each of which may be done again at any point.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use thunderhead_sim::workflow::{Backoff, StepConfig, WorkflowEvent};
+use thunderhead_sim::{Body, Env, Error, Step};
+
+use super::diff::EnvDiff;
+use super::envelope::SignalEnvelope;
+use super::envpair::{ENVPAIR_DO, HISTORY};
+use super::explainer::explain;
+use super::probe::probe;
+use super::wire::{Comparison, FailComparison, SaveProbe, SaveResult, Side, Status, read, write};
+
+/// The binding.
+pub const COMPARE: &str = "compare";
+
+/// What must reach the object is tried for half a day: 10 s after the first failure, then 20 s, 30 s…
+/// A probe that fails is a finding sooner than that, with the platform's own five retries.
+fn patient() -> StepConfig {
+    StepConfig::retries(90, Duration::from_secs(10), Backoff::Linear)
+}
+
+/// The body of an instance. It was created before anything was stored, so whatever is stored has
+/// somebody who finishes it.
+pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
+    let comparison: Comparison = read(&event.payload)?;
+    let run = Compare { env, step, comparison };
+    match run.to_the_end().await {
+        Ok(status) => Ok(write(&status)),
+        // A step has failed for good. Anything else is the end of this life of the engine, and the
+        // next one goes on.
+        Err(Error::Step(error)) => run.fail(error.to_string()).await.map(|status| write(&status)),
+        Err(error) => Err(error),
+    }
+}
+
+struct Compare {
+    env: Env,
+    step: Step,
+    comparison: Comparison,
+}
+
+impl Compare {
+    async fn to_the_end(&self) -> Result<Status, Error> {
+        let id = || self.comparison.comparison_id.clone();
+        let status = self.save("createComparison", "createComparison", &self.comparison).await?;
+        if status != Status::Running {
+            return Ok(status);
+        }
+        let left = self.probe("probeLeft", &self.comparison.left_url).await?;
+        let probe = SaveProbe { comparison_id: id(), side: Side::Left, envelope: left };
+        let status = self.save("saveLeftProbe", "saveProbe", &probe).await?;
+        if status != Status::Running {
+            return Ok(status);
+        }
+        let left = probe.envelope;
+        let right = self.probe("probeRight", &self.comparison.right_url).await?;
+        let probe = SaveProbe { comparison_id: id(), side: Side::Right, envelope: right };
+        let status = self.save("saveRightProbe", "saveProbe", &probe).await?;
+        if status != Status::Running {
+            return Ok(status);
+        }
+        let right = probe.envelope;
+        let diff = self.step.do_("computeDiff", || {
+            let diff = write(&EnvDiff::between(&left, &right));
+            async move { Ok(diff) }
+        });
+        let diff: EnvDiff = read(&diff.await?)?;
+        let history = self.call("loadHistory", "getComparisonsForHistory", &HISTORY);
+        let history: serde_json::Value = history.await?;
+        let explanation = self.step.do_("callLLM", || {
+            let (env, id, diff, history) = (self.env.clone(), id(), diff.clone(), history.clone());
+            async move { explain(&env, &id, &diff, &history).await.map(|text| write(&text)) }
+        });
+        let explanation: String = read(&explanation.await?)?;
+        let result = json!({ "diff": diff, "explanation": explanation });
+        let save = SaveResult { comparison_id: id(), result };
+        self.save("saveResult", "saveResult", &save).await
+    }
+
+    async fn fail(&self, error: String) -> Result<Status, Error> {
+        let comparison_id = self.comparison.comparison_id.clone();
+        self.save("failComparison", "failComparison", &FailComparison { comparison_id, error })
+            .await
+    }
+
+    async fn probe(&self, name: &str, url: &str) -> Result<SignalEnvelope, Error> {
+        let seen = self.step.do_(name, || {
+            let (env, url) = (self.env.clone(), url.to_string());
+            async move { probe(&env, &url).await.map(|envelope| write(&envelope)) }
+        });
+        read(&seen.await?)
+    }
+
+    /// Tells the object something; where the comparison stands after that.
+    async fn save(
+        &self,
+        name: &str,
+        method: &'static str,
+        args: &impl Serialize,
+    ) -> Result<Status, Error> {
+        self.call(name, method, args).await
+    }
+
+    /// Calls the object in a step, through a new stub each time: a stub that has seen the object die
+    /// is broken for good.
+    async fn call<T: DeserializeOwned>(
+        &self,
+        name: &str,
+        method: &'static str,
+        args: &impl Serialize,
+    ) -> Result<T, Error> {
+        let args = write(args);
+        let answer = self.step.do_with(name, patient(), || {
+            let stub = self.env.durable_object(ENVPAIR_DO).get_by_name(&self.comparison.pair_key);
+            let args = args.clone();
+            async move { stub.rpc(method, args).await }
+        });
+        serde_json::from_slice(answer.await?.bytes())
+            .map_err(|error| Error::NonRetryable(error.to_string().into()))
+    }
+}

@@ -153,7 +153,7 @@ impl Search {
             done += batch.len() as u64;
             let records = self.deal(batch, |seed| {
                 let (scenario, source) =
-                    hunt::of_seed(self.system, seed, strategy, self.max_crashes);
+                    hunt::of_seed_among(self.system, seed, strategy, self.max_crashes, self.storm);
                 self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
             });
             for record in records {

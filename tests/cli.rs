@@ -143,6 +143,16 @@ fn every_run_with_at_most_two_crashes_is_enumerated_and_holds() {
 }
 
 #[test]
+fn a_fault_that_nothing_survives_is_drawn_when_it_is_asked_for() {
+    let folder = scratch("storm");
+    assert_eq!(explore(&folder, &["--runs", "100"]).code, 0);
+    let lost = explore(&folder, &["--runs", "100", "--storm", "lose_event"]);
+    assert_eq!(lost.code, 1, "{}", lost.stdout);
+    assert!(lost.stdout.contains("every upload has its receipt"), "{}", lost.stdout);
+    assert!(lost.stdout.contains("lose_event"), "{}", lost.stdout);
+}
+
+#[test]
 fn the_requests_of_a_script_are_enumerated_in_place_of_the_smallest_workload() {
     let two = root().join("scenarios/swapped-notifications.toml");
     let args = ["--strategy", "enumerate", "--storm", "crash", "--max-deviations", "1"];

@@ -27,8 +27,18 @@ pub fn of_seed(
     strategy: Strategy,
     max_crashes: u32,
 ) -> (Scenario, Source) {
+    of_seed_among(system, seed, strategy, max_crashes, FaultSet::explored())
+}
+
+/// The same with a choice of faults: a few to look at closely, or one that no system survives.
+pub fn of_seed_among(
+    system: &System,
+    seed: u64,
+    strategy: Strategy,
+    max_crashes: u32,
+    faults: FaultSet,
+) -> (Scenario, Source) {
     let root = Rng::new(seed);
-    let faults = FaultSet::explored();
     let timing = match strategy {
         Strategy::Random => Timing::Latency,
         Strategy::Pct => Timing::Order,

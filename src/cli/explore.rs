@@ -37,7 +37,7 @@ pub struct Args {
     /// For enumerate: how many choices of a run may be other than benign.
     #[arg(long, default_value_t = 2)]
     max_deviations: usize,
-    /// For enumerate: the faults to choose among [default: all that exploration draws].
+    /// The faults to choose among; guided draws all [default: all but lose_event, which nothing survives].
     #[arg(long, value_delimiter = ',')]
     storm: Vec<Fault>,
     /// For enumerate: the script whose requests are sent [default: the smallest workload].

@@ -1,11 +1,12 @@
 //! The systems that the harness knows, one file each.
 
 mod relay;
+mod uploads;
 
 use thunderhead_props::System;
 
 /// Every system, by name.
-pub const ALL: &[&System] = &[&relay::SYSTEM];
+pub const ALL: &[&System] = &[&relay::SYSTEM, &uploads::SYSTEM];
 
 /// The system of that name.
 pub fn find(name: &str) -> Option<&'static System> {

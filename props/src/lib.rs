@@ -12,10 +12,12 @@ mod platform;
 mod relay;
 mod strategy;
 mod system;
+mod uploads;
 
 pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::PLATFORM;
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
+pub use uploads::UPLOADS;
 pub use system::{Expected, System, Variant};

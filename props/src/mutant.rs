@@ -4,23 +4,65 @@ use std::sync::Arc;
 
 use thunderhead_sim::queue::{self, Fate, MessageBody, Queues};
 use thunderhead_sim::r2::{self, Object};
-use thunderhead_sim::{Event, Op, Reply, Time, Trace, What};
+use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
 
-/// A history made by hand; everything happens to one actor.
-#[derive(Default)]
+/// A history made by hand; everything happens to one actor, unless it says to whom.
+#[derive(Clone)]
 pub struct History {
+    actors: Vec<Arc<str>>,
     events: Vec<Event>,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History { actors: vec!["someone".into()], events: Vec::new() }
+    }
 }
 
 impl History {
     pub fn push(&mut self, what: What) -> &mut History {
+        self.push_as("someone", what)
+    }
+
+    /// The same, happening to a certain actor.
+    pub fn push_as(&mut self, name: &str, what: What) -> &mut History {
+        let known = self.actors.iter().position(|actor| &**actor == name);
+        let actor = known.unwrap_or_else(|| {
+            self.actors.push(name.into());
+            self.actors.len() - 1
+        });
         let at = Time::from_ms(self.events.len() as u64);
-        self.events.push(Event { at, actor: 0, what });
+        self.events.push(Event { at, actor: actor as u16, what });
         self
     }
 
     pub fn trace(&self) -> Trace {
-        Trace::new(vec!["someone".into()], self.events.clone())
+        Trace::new(self.actors.clone(), self.events.clone())
+    }
+
+    /// A call that a service answered so.
+    pub fn answered(&mut self, call: u32, op: Op, outcome: Outcome) -> &mut History {
+        self.push(What::Effect { call, op: Arc::new(op), outcome: Arc::new(outcome) })
+    }
+
+    /// A call that somebody made.
+    pub fn calls(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
+        self.push_as(actor, What::Call { call, op: Arc::new(op) })
+    }
+
+    /// A call that a handler began to work on.
+    pub fn begins(&mut self, call: u32, op: Op) -> &mut History {
+        self.push(What::Begin { call, op: Arc::new(op) })
+    }
+
+    /// A call that a handler has answered.
+    pub fn ends(&mut self, call: u32, reply: Reply) -> &mut History {
+        self.push(What::End { call, outcome: Arc::new(Ok(reply)) })
+    }
+
+    /// A caller has its answer.
+    pub fn returns(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
+        self.push_as(actor, What::Return { call, outcome: Arc::new(Ok(reply)) })
     }
 
     /// A put took effect and gave this version.

@@ -19,5 +19,5 @@ pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::PLATFORM;
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
-pub use uploads::UPLOADS;
 pub use system::{Expected, System, Variant};
+pub use uploads::UPLOADS;

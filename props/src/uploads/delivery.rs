@@ -179,7 +179,10 @@ mod tests {
         let (trace, last) = done().no_row().ended();
         assert_eq!(nothing_new(&trace).unwrap_err().event, Some(last));
         assert_eq!(nothing_new(&done().migrated().trace()), Ok(()));
-        assert_eq!(nothing_new(&done().stored("two", 2).row("two", "queued", None).trace()), Ok(()));
+        assert_eq!(
+            nothing_new(&done().stored("two", 2).row("two", "queued", None).trace()),
+            Ok(())
+        );
     }
 
     #[test]

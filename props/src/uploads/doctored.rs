@@ -52,8 +52,7 @@ impl Doctored {
         let object = NotificationObject { key: KEY.into(), size: None, e_tag: None };
         let (account, event_time) = ("a".into(), Date::from_unix_ms(0));
         let bucket = "images".into();
-        let event =
-            Notification { account, action, bucket, object, event_time, copy_source: None };
+        let event = Notification { account, action, bucket, object, event_time, copy_source: None };
         let op = Op::Notify { queue: "uploads".into(), event };
         self.history.calls("r2", self.calls, op.clone());
         self.history.answered(self.calls, op, Ok(sent(message)));

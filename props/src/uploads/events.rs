@@ -178,9 +178,10 @@ mod tests {
 
     #[test]
     fn every_step_but_the_next_is_rejected_where_it_happens() {
-        let way = ["queued", "running", "classified"];
         let mut good = Doctored::default();
-        way.iter().for_each(|status| drop(good.row("one", status, None)));
+        for status in ["queued", "running", "classified"] {
+            good.row("one", status, None);
+        }
         assert_eq!(statuses(&good.trace()), Ok(()));
         for bad in [
             &["running"][..],
@@ -191,7 +192,9 @@ mod tests {
             &["queued", "running", "failed", "queued"],
         ] {
             let mut history = Doctored::default();
-            bad.iter().for_each(|status| drop(history.row("one", status, None)));
+            for status in bad {
+                history.row("one", status, None);
+            }
             let (trace, last) = history.ended();
             assert_eq!(statuses(&trace).unwrap_err().event, Some(last), "{bad:?}");
         }

@@ -118,7 +118,9 @@ mod tests {
     fn a_row_that_does_not_describe_what_r2_holds_is_rejected() {
         let mut two = Doctored::default();
         two.stored("one", 1).row("one", "queued", None).stored("two", 2);
-        assert!(latest_wins(&two.trace()).unwrap_err().message.starts_with("acme/cat.jpg: R2 holds"));
+        assert!(
+            latest_wins(&two.trace()).unwrap_err().message.starts_with("acme/cat.jpg: R2 holds")
+        );
         assert_eq!(latest_wins(&two.row("two", "queued", None).trace()), Ok(()));
         assert!(latest_wins(&two.removed(3).trace()).is_err());
         assert_eq!(latest_wins(&two.no_row().trace()), Ok(()));

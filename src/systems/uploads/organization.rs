@@ -155,8 +155,7 @@ impl<L: Ledger> Organization<L> {
     async fn start(&self, name: &str, event: &Event) -> Result<(), Error> {
         let id = workflow_id(&event.id);
         let key = key(self.agent.name()?, name);
-        let params =
-            json!({ "name": name, "key": key, "eventId": event.id, "eTag": event.e_tag });
+        let params = json!({ "name": name, "key": key, "eventId": event.id, "eTag": event.e_tag });
         let metadata = Some(json!({ "name": name }));
         let options =
             RunWorkflowOptions { id: Some(id.as_str().into()), metadata, ..Default::default() };

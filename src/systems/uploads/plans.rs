@@ -157,9 +157,7 @@ pub async fn run(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Err
         let params = Params::of(&workflow)?;
         let (method, mut result) = match classify(&workflow, &params).await {
             Ok(label) => ("persistClassificationSuccess", label),
-            Err(error) => {
-                ("persistClassificationFailure", json!({ "error": error.to_string() }))
-            }
+            Err(error) => ("persistClassificationFailure", json!({ "error": error.to_string() })),
         };
         result["name"] = params.name.as_str().into();
         result["eventId"] = params.event_id.as_str().into();

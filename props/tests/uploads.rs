@@ -13,7 +13,7 @@ fn uploads() -> &'static System {
 }
 
 proptest! {
-    #![proptest_config(cases(8_000))]
+    #![proptest_config(cases(10_000))]
 
     #[test]
     fn the_reference_keeps_every_promise_in_every_storm(storm in storm(uploads(), "reference")) {
@@ -26,6 +26,10 @@ proptest! {
     ) {
         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
     }
+}
+
+proptest! {
+    #![proptest_config(cases(4_000))]
 
     #[test]
     fn every_promise_is_kept_while_tables_migrate(storm in storm(uploads(), "reference-migrating")) {

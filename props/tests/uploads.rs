@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use thunderhead::systems;
 use thunderhead_props::hunt::{self, Strategy};
 use thunderhead_props::{Expected, System, cases, storm};
+use thunderhead_sim::{Scenario, Send, Source, Tape, Time};
 
 fn uploads() -> &'static System {
     systems::find("uploads").expect("the uploads are registered")
@@ -65,5 +66,18 @@ fn a_campaign_meets_everything_that_sometimes_happens() {
             unseen.retain(|(_, seen)| !seen(&run.trace));
         }
         assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
+    }
+}
+
+/// The result of a step may have 1 MiB, and this picture has more when it is written as numbers.
+#[test]
+fn a_large_picture_is_classified_only_by_those_who_keep_it_out_of_the_results_of_steps() {
+    let path = "/acme/cat.jpg?as=ann@acme";
+    let sends = vec![Send::new(Time::ZERO, "PUT", path, vec![200; 400_000])];
+    let scenario = Scenario { sends, ..Scenario::default() };
+    let benign = Source::Tape(Tape::benign());
+    for (variant, ends) in [("reference", "-> 'classified'"), ("row-first", "-> 'failed'")] {
+        let run = hunt::play(uploads(), variant, &scenario, &benign).unwrap();
+        assert!(run.trace.to_string().contains(ends), "{variant}: {}", run.trace);
     }
 }

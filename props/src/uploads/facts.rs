@@ -136,10 +136,10 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
         (Op::Notify { .. }, Ok(Reply::Queue(queue::Reply::Sent { id, .. }))) => {
             Some(Fact::Told(call, *id))
         }
-        (Op::Queue(queue::Op::Send { message, .. }), Ok(Reply::Queue(reply))) => match reply {
-            queue::Reply::Sent { id, .. } => Some(Fact::Sent(*id, &message.body)),
-            _ => None,
-        },
+        (
+            Op::Queue(queue::Op::Send { message, .. }),
+            Ok(Reply::Queue(queue::Reply::Sent { id, .. })),
+        ) => Some(Fact::Sent(*id, &message.body)),
         (Op::Workflow(workflow::Op::Create { options, .. }), outcome) => Some(Fact::Create {
             id: options.id.as_deref()?,
             params: options.params.as_ref()?,

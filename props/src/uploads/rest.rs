@@ -45,10 +45,10 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
                 }
             }
             Fact::Asked(call, request) if is_stranger(request) => drop(strangers.insert(call)),
-            Fact::Answered(call, response) => {
-                if strangers.contains(&call) && response.status != 403 {
-                    return Err(Finding::at(at, format!("a stranger gets {}", response.status)));
-                }
+            Fact::Answered(call, response)
+                if strangers.contains(&call) && response.status != 403 =>
+            {
+                return Err(Finding::at(at, format!("a stranger gets {}", response.status)));
             }
             _ => {}
         }

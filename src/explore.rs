@@ -111,6 +111,9 @@ pub struct Broken {
 /// How many runs are dealt to the threads at once. It is part of what a guided search does, so it
 /// does not depend on the number of threads.
 const BATCH: u64 = 64;
+/// How many seeds are dealt at once. A thread that ends takes its databases with it, and opening new
+/// ones costs as much as a hundred runs.
+const SEEDS: u64 = 512;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
 
@@ -147,7 +150,7 @@ impl Search {
     ) -> Result<(), Misfit> {
         let mut done = 0;
         while done < self.runs {
-            let batch: Vec<u64> = (done..self.runs.min(done + BATCH))
+            let batch: Vec<u64> = (done..self.runs.min(done + SEEDS))
                 .map(|turn| self.seed.wrapping_add(turn))
                 .collect();
             done += batch.len() as u64;

@@ -2,11 +2,12 @@
 
 mod comparisons;
 mod relay;
+mod uploads;
 
 use thunderhead_props::System;
 
 /// Every system, by name.
-pub const ALL: &[&System] = &[&relay::SYSTEM, &comparisons::SYSTEM];
+pub const ALL: &[&System] = &[&relay::SYSTEM, &uploads::SYSTEM, &comparisons::SYSTEM];
 
 /// The system of that name.
 pub fn find(name: &str) -> Option<&'static System> {

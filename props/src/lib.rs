@@ -13,6 +13,7 @@ mod platform;
 mod relay;
 mod strategy;
 mod system;
+mod uploads;
 
 pub use comparisons::COMPARISONS;
 pub use guided::Guided;
@@ -21,3 +22,4 @@ pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};
+pub use uploads::UPLOADS;

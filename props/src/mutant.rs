@@ -6,7 +6,8 @@ use thunderhead_sim::queue::{self, Fate, MessageBody, Queues};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
 
-/// A history made by hand; everything happens to one actor.
+/// A history made by hand; everything happens to one actor, unless it says to whom.
+#[derive(Clone)]
 pub struct History {
     trace: Trace,
     calls: u32,
@@ -21,8 +22,14 @@ impl Default for History {
 
 impl History {
     pub fn push(&mut self, what: What) -> &mut History {
+        self.push_as("someone", what)
+    }
+
+    /// The same, happening to a certain actor.
+    pub fn push_as(&mut self, name: &str, what: What) -> &mut History {
         let at = Time::from_ms(self.trace.events().len() as u64);
-        self.trace.push(Event { at, actor: 0, what });
+        let actor = self.trace.actor_named(name);
+        self.trace.push(Event { at, actor, what });
         self
     }
 
@@ -33,9 +40,38 @@ impl History {
     /// Something was asked and took effect, or was refused.
     pub fn effect_of(&mut self, op: Op, outcome: Outcome) -> &mut History {
         self.calls += 1;
-        let (call, outcome) = (self.calls, self.trace.keep(outcome));
+        self.answered(self.calls, op, outcome)
+    }
+
+    /// A call that a service answered so.
+    pub fn answered(&mut self, call: u32, op: Op, outcome: Outcome) -> &mut History {
         self.trace.set_op(call, op);
+        let outcome = self.trace.keep(outcome);
         self.push(What::Effect { call, outcome })
+    }
+
+    /// A call that somebody made.
+    pub fn calls(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
+        self.trace.set_op(call, op);
+        self.push_as(actor, What::Call { call })
+    }
+
+    /// A call that a handler began to work on.
+    pub fn begins(&mut self, call: u32, op: Op) -> &mut History {
+        self.trace.set_op(call, op);
+        self.push(What::Begin { call })
+    }
+
+    /// A call that a handler has answered.
+    pub fn ends(&mut self, call: u32, reply: Reply) -> &mut History {
+        let outcome = self.trace.keep(Ok(reply));
+        self.push(What::End { call, outcome })
+    }
+
+    /// A caller has its answer.
+    pub fn returns(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
+        let outcome = self.trace.keep(Ok(reply));
+        self.push_as(actor, What::Return { call, outcome })
     }
 
     /// A put took effect and gave this version.

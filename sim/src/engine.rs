@@ -50,9 +50,9 @@ impl State {
 
     /// A dead engine needs another life: the service is told and starts one.
     pub fn engine_died(&mut self, host: u16) {
-        let slot = &mut self.hosts[usize::from(host)];
-        slot.up = true;
-        let Some(engine) = slot.engine.take() else { return };
+        // It stays down until its next life starts: between two lives there is nobody to die, and a
+        // call of the old life that was to kill it comes too late.
+        let Some(engine) = self.hosts[usize::from(host)].engine.take() else { return };
         let evicted = self.workflows.apply(self.now, &workflow::Op::Evict { engine });
         self.follow(evicted.follow);
     }
@@ -68,6 +68,7 @@ impl World {
         let slot = &mut state.hosts[usize::from(host)];
         let life = slot.life;
         slot.life += 1;
+        slot.up = true;
         slot.engine = Some(engine.clone());
         state.record(host, What::Boot { life });
         drop(state);

@@ -161,6 +161,16 @@ impl Trace {
         Trace { actors, ..Trace::default() }
     }
 
+    /// The number of the actor of that name, who is added when there is none.
+    pub fn actor_named(&mut self, name: &str) -> u16 {
+        let known = self.actors.iter().position(|actor| &**actor == name);
+        let at = known.unwrap_or_else(|| {
+            self.actors.push(name.into());
+            self.actors.len() - 1
+        });
+        u16::try_from(at).expect("a trace has fewer than 65,536 actors")
+    }
+
     /// Adds an event to the end.
     pub fn push(&mut self, event: Event) {
         assert!(usize::from(event.actor) < self.actors.len(), "unknown actor");

@@ -1,0 +1,41 @@
+//! What the image pipeline promises: see `UPLOADS`.
+
+mod delivery;
+#[cfg(test)]
+mod doctored;
+mod events;
+mod facts;
+mod order;
+mod rest;
+mod row;
+mod seen;
+mod world;
+
+use crate::invariant::Invariant;
+use crate::platform::DELIVERED_TWICE;
+
+/// An image lands in R2, is classified once, the newest upload wins, and what is deleted stays deleted.
+pub const UPLOADS: &[&Invariant] = &[
+    &events::ONE_WORKFLOW,
+    &delivery::NOTHING_NEW,
+    &order::LATEST_WINS,
+    &order::NEVER_BACK,
+    &delivery::ACKED_LAST,
+    &events::STATUSES,
+    &events::OWN_LABEL,
+    &events::TRACKED,
+    &order::STAYS_DELETED,
+    &rest::APART,
+    &rest::TERMINAL,
+    &delivery::EVERY_MESSAGE,
+    &rest::UP_TO_DATE,
+    &delivery::REJECTED_ONCE,
+    &seen::OVERTAKEN,
+    &seen::SAME_BYTES,
+    &seen::IMAGE_GONE,
+    &seen::DEAD_LETTER,
+    &seen::FAILS,
+    &seen::EXISTS,
+    &seen::REFETCHED,
+    &DELIVERED_TWICE,
+];

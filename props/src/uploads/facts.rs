@@ -1,0 +1,165 @@
+//! The trace of the image pipeline in its own words. Only this file knows how a trace is built; the
+//! invariants read facts.
+
+use std::sync::Arc;
+
+use thunderhead_sim::ai::Label;
+use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId};
+use thunderhead_sim::r2::{self, Object};
+use thunderhead_sim::sqlite::RowChange;
+use thunderhead_sim::{Body, Op, Outcome, Reply, Request, Response, Trace, What, workflow};
+
+/// The bucket of the pipeline.
+const BUCKET: &str = "images";
+/// The worker that stands for somebody's browser.
+const BROWSER: &str = "browser";
+/// Before the name of the organisation in the name of its agent.
+const AGENT: &str = "ORGANIZATION:";
+/// Before the id of an instance in the name of its host.
+const WORKFLOW: &str = "OrganizationWorkflow/";
+/// The object that has the list of rejected messages.
+const OPERATOR: &str = "OPERATOR:uploads";
+
+/// Something that happened to the pipeline.
+#[derive(Debug)]
+pub enum Fact<'a> {
+    /// R2 holds other bytes under a key.
+    Stored(&'a Arc<Object>),
+    /// R2 holds nothing under these keys.
+    Removed(&'a [Arc<str>]),
+    /// Somebody read the bytes of an object.
+    Read(&'a Object, &'a Body),
+    /// R2 sets out to tell the queue about a key, by this call.
+    Tells(u32, &'a str),
+    /// What R2 told is a message of the queue.
+    Told(u32, MessageId),
+    /// Somebody else has sent a message.
+    Sent(MessageId, &'a MessageBody),
+    /// A consumer begins with a message.
+    Delivered(MessageId),
+    /// The queue has decided about a message.
+    Settled(MessageId, &'a Fate),
+    /// `create` was answered: the id, the parameters, whether there is a new instance.
+    Create { id: &'a str, params: &'a Body, made: bool },
+    /// There is an instance of this id.
+    Exists(&'a str),
+    /// A life of an instance begins.
+    Runs(&'a str),
+    /// The model has looked at a picture.
+    Labelled(&'a Body, &'a [Label]),
+    /// Rows of an organisation's agent have changed, as one.
+    Rows(&'a str, &'a [RowChange]),
+    /// Messages were rejected.
+    Rejected(&'a [RowChange]),
+    /// A workflow asks its agent about bytes that it did not find.
+    Gone,
+    /// A worker begins with a request.
+    Asked(u32, &'a Request),
+    /// A worker has answered.
+    Answered(u32, &'a Response),
+    /// The browser asks for something.
+    Fetches(u32, &'a Request),
+    /// The browser has an answer.
+    Fetched(u32, &'a Response),
+    /// The browser is connected to the agent of an organisation.
+    Connected(&'a str),
+    /// The browser is closed.
+    Closed,
+}
+
+/// What happened, with its place in the trace.
+pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
+    // A reply names only its call, so what the browser asked is remembered by call.
+    let mut connecting: Vec<(u32, &str)> = Vec::new();
+    trace.events().iter().enumerate().filter_map(move |(at, event)| {
+        let actor = trace.actor(event);
+        let fact = match &event.what {
+            What::Effect { call, outcome } => {
+                effect(*call, trace.op(*call), trace.outcome(*outcome))
+            }
+            What::Call { call } => match trace.op(*call) {
+                Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
+                Op::Fetch { request, .. } if actor == BROWSER => {
+                    Some(Fact::Fetches(*call, request))
+                }
+                Op::Connect { object } if actor == BROWSER => {
+                    connecting.push((*call, object.strip_prefix(AGENT).unwrap_or(object)));
+                    None
+                }
+                _ => None,
+            },
+            What::Begin { call } => match trace.op(*call) {
+                Op::Fetch { request, .. } => Some(Fact::Asked(*call, request)),
+                Op::Rpc { method, .. } if &**method == "onImageGone" => Some(Fact::Gone),
+                _ => None,
+            },
+            What::End { call, outcome } => match trace.outcome(*outcome) {
+                Ok(Reply::Fetch(response)) => Some(Fact::Answered(*call, response)),
+                _ => None,
+            },
+            What::Return { call, outcome } if actor == BROWSER => match trace.outcome(*outcome) {
+                Ok(Reply::Fetch(response)) => Some(Fact::Fetched(*call, response)),
+                Ok(Reply::Socket(_)) => {
+                    let of = connecting.iter().find(|(connect, _)| connect == call);
+                    of.map(|(_, organisation)| Fact::Connected(organisation))
+                }
+                _ => None,
+            },
+            What::Settle { message, fate, .. } => Some(Fact::Settled(*message, fate)),
+            What::Rows { changes } if actor == OPERATOR => Some(Fact::Rejected(changes)),
+            What::Rows { changes } => {
+                actor.strip_prefix(AGENT).map(|organisation| Fact::Rows(organisation, changes))
+            }
+            What::Boot { .. } => actor.strip_prefix(WORKFLOW).map(Fact::Runs),
+            What::Crash { .. } if actor == BROWSER => Some(Fact::Closed),
+            _ => None,
+        };
+        fact.map(|fact| (at, fact))
+    })
+}
+
+/// Every message whose delivery begins, with its place in the trace.
+pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
+    trace.events().iter().enumerate().flat_map(|(at, event)| {
+        let batch = match &event.what {
+            What::Begin { call } => match trace.op(*call) {
+                Op::Deliver { batch, .. } => &batch.messages[..],
+                _ => &[],
+            },
+            _ => &[],
+        };
+        batch.iter().map(move |message| (at, Fact::Delivered(message.id)))
+    })
+}
+
+fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
+    match (op, outcome) {
+        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(op, reply),
+        (Op::Notify { .. }, Ok(Reply::Queue(queue::Reply::Sent { id, .. }))) => {
+            Some(Fact::Told(call, *id))
+        }
+        (
+            Op::Queue(queue::Op::Send { message, .. }),
+            Ok(Reply::Queue(queue::Reply::Sent { id, .. })),
+        ) => Some(Fact::Sent(*id, &message.body)),
+        (Op::Workflow(workflow::Op::Create { options, .. }), outcome) => Some(Fact::Create {
+            id: options.id.as_deref()?,
+            params: options.params.as_ref()?,
+            made: outcome.is_ok(),
+        }),
+        (Op::Workflow(op), Ok(_)) if op.engine().is_none() => op.instance().map(Fact::Exists),
+        (Op::Ai(op), Ok(Reply::Ai(labels))) => Some(Fact::Labelled(&op.image, labels)),
+        _ => None,
+    }
+}
+
+fn bucket<'a>(op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
+    match (op, reply) {
+        (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object)),
+        (_, r2::Reply::ObjectBody { object, body, .. }) => Some(Fact::Read(object, body)),
+        (r2::Op::Delete { .. } | r2::Op::LifecycleDelete { .. }, r2::Reply::Deleted) => {
+            Some(Fact::Removed(op.keys()))
+        }
+        _ => None,
+    }
+}

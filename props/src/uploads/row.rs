@@ -1,0 +1,96 @@
+//! Rows as the invariants see them, whichever of the tables they are in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::sqlite::{RowChange, Value};
+
+/// What a row says of an upload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Upload<'a> {
+    /// The name; not every table has it.
+    pub name: &'a str,
+    /// The event.
+    pub event: &'a str,
+    /// Where it stands.
+    pub status: &'a str,
+    /// The label, if there is one.
+    pub label: Option<&'a str>,
+    /// Its score.
+    pub score: Option<&'a Value>,
+}
+
+impl<'a> Upload<'a> {
+    /// Whether nothing more is to come.
+    pub fn is_final(&self) -> bool {
+        matches!(self.status, "classified" | "failed")
+    }
+
+    /// The row after a change; none when it was deleted, or is not about an upload.
+    pub fn after(change: &'a RowChange) -> Option<Upload<'a>> {
+        Upload::read(|column| change.value_after(column))
+    }
+
+    /// The row before a change.
+    pub fn before(change: &'a RowChange) -> Option<Upload<'a>> {
+        Upload::read(|column| change.value_before(column))
+    }
+
+    fn read(value: impl Fn(&str) -> Option<&'a Value>) -> Option<Upload<'a>> {
+        let text = |column: &str| value(column).and_then(Value::as_str);
+        let event = text("eventId").or_else(|| text("latestEventId")).or_else(|| text("id"))?;
+        Some(Upload {
+            name: text("name")?,
+            event,
+            status: text("status")?,
+            label: text("classificationLabel"),
+            score: value("classificationScore").filter(|score| !score.is_null()),
+        })
+    }
+}
+
+/// Whether a table holds what is known of events, or of the current ones.
+pub fn tells_of_events(table: &str) -> bool {
+    is_current(table) || matches!(table, "UploadEvent" | "Replaced")
+}
+
+/// Whether a table has one row for each name that clients see.
+fn is_current(table: &str) -> bool {
+    matches!(table, "Upload" | "UploadCurrent")
+}
+
+/// The rows that clients see. A row that is moved from the old table to the new one stays.
+#[derive(Debug, Default)]
+pub struct Board<'a> {
+    old: BTreeMap<(&'a str, &'a str), Upload<'a>>,
+    new: BTreeMap<(&'a str, &'a str), Upload<'a>>,
+}
+
+impl<'a> Board<'a> {
+    /// The row of a name.
+    pub fn get(&self, organisation: &'a str, name: &'a str) -> Option<&Upload<'a>> {
+        let key = (organisation, name);
+        self.new.get(&key).or_else(|| self.old.get(&key))
+    }
+
+    /// Every row, with its organisation.
+    pub fn rows(&self) -> impl Iterator<Item = (&'a str, &Upload<'a>)> {
+        self.old.iter().chain(&self.new).map(|((organisation, _), row)| (*organisation, row))
+    }
+
+    /// Takes changes that were kept together, and says which names they are about.
+    pub fn apply(&mut self, organisation: &'a str, changes: &'a [RowChange]) -> BTreeSet<&'a str> {
+        let mut touched = BTreeSet::new();
+        for change in changes.iter().filter(|change| is_current(&change.table)) {
+            let table = if &*change.table == "Upload" { &mut self.old } else { &mut self.new };
+            if let Some(row) = Upload::before(change) {
+                touched.insert(row.name);
+                table.remove(&(organisation, row.name));
+            }
+            if let Some(row) = Upload::after(change) {
+                touched.insert(row.name);
+                table.insert((organisation, row.name), row);
+            }
+        }
+        touched
+    }
+}

@@ -1,0 +1,123 @@
+//! What a campaign must have met, or it proves little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::Trace;
+use thunderhead_sim::queue::Fate;
+
+use super::facts::{Fact, deliveries, facts};
+use super::world::World;
+use crate::invariant::{Invariant, Property};
+
+pub static OVERTAKEN: Invariant = Invariant {
+    name: "a newer notification overtakes an older",
+    about: "a consumer begins with an older change of a key after it has begun with a newer one",
+    property: Property::Sometimes(overtaken),
+};
+
+pub static SAME_BYTES: Invariant = Invariant {
+    name: "the same bytes come again",
+    about: "a key holds bytes that it held before, with something else or nothing in between",
+    property: Property::Sometimes(same_bytes),
+};
+
+pub static IMAGE_GONE: Invariant = Invariant {
+    name: "a workflow finds its image gone",
+    about: "when a workflow loads its image, R2 holds something else, or nothing",
+    property: Property::Sometimes(image_gone),
+};
+
+pub static DEAD_LETTER: Invariant = Invariant {
+    name: "a message becomes a dead letter",
+    about: "some message fails so often that it goes to the dead-letter queue",
+    property: Property::Sometimes(dead_letter),
+};
+
+pub static FAILS: Invariant = Invariant {
+    name: "an upload fails",
+    about: "some row ends as failed",
+    property: Property::Sometimes(fails),
+};
+
+pub static EXISTS: Invariant = Invariant {
+    name: "a workflow exists already",
+    about: "some `create` is refused because its instance exists",
+    property: Property::Sometimes(exists),
+};
+
+pub static REFETCHED: Invariant = Invariant {
+    name: "a client fetches again",
+    about: "a connected client asks for the list more than once",
+    property: Property::Sometimes(refetched),
+};
+
+fn overtaken(trace: &Trace) -> bool {
+    let mut world = World::default();
+    facts(trace).for_each(|(_, fact)| drop(world.step(&fact)));
+    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    deliveries(trace).any(|(_, fact)| {
+        let Fact::Delivered(message) = fact else { return false };
+        let Some((key, change)) = world.change(message) else { return false };
+        let before = latest.get(key).copied().unwrap_or(0);
+        latest.insert(key, change.max(before));
+        change < before
+    })
+}
+
+fn same_bytes(trace: &Trace) -> bool {
+    let mut world = World::default();
+    facts(trace).for_each(|(_, fact)| drop(world.step(&fact)));
+    world.keys().any(|key| {
+        let mut held = world.held(key).to_vec();
+        held.dedup();
+        let events: Vec<_> = held.iter().flatten().collect();
+        let distinct: BTreeSet<_> = events.iter().collect();
+        distinct.len() < events.len()
+    })
+}
+
+fn image_gone(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Gone))
+}
+
+fn dead_letter(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Settled(_, Fate::DeadLettered { .. })))
+}
+
+fn fails(trace: &Trace) -> bool {
+    let mut world = World::default();
+    facts(trace).for_each(|(_, fact)| drop(world.step(&fact)));
+    world.board.rows().any(|(_, row)| row.status == "failed")
+}
+
+fn exists(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { made: false, .. }))
+}
+
+fn refetched(trace: &Trace) -> bool {
+    facts(trace).filter(|(_, fact)| matches!(fact, Fact::Fetched(..))).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::uploads::doctored::Doctored;
+
+    #[test]
+    fn bytes_that_come_again_are_seen() {
+        let mut bytes = Doctored::default();
+        bytes.stored("one", 1).stored("one", 2);
+        assert!(!same_bytes(&bytes.trace()), "nothing in between");
+        assert!(same_bytes(&bytes.removed(3).stored("one", 4).trace()));
+    }
+
+    #[test]
+    fn dead_letters_failures_and_clients_are_seen() {
+        let mut one = Doctored::default();
+        one.stored("one", 1).row("one", "classified", None).watched("[]");
+        assert!(!dead_letter(&one.trace()) && !fails(&one.trace()) && !refetched(&one.trace()));
+        one.settled(1, Fate::DeadLettered { queue: "d".into() }).row("one", "failed", None);
+        one.watched("[]");
+        assert!(dead_letter(&one.trace()) && fails(&one.trace()) && refetched(&one.trace()));
+    }
+}

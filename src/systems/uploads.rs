@@ -1,0 +1,118 @@
+//! Uploads: an image lands in R2, is classified once, the newest upload wins, and what is deleted
+//! stays deleted.
+//!
+//! Route → R2 → notification → queue → agent of the organisation (SQLite) → workflow → model → agent →
+//! clients. `organization.rs` is where the order of things is decided.
+
+mod browser;
+mod consumer;
+mod ledger;
+mod names;
+mod operator;
+mod organization;
+mod plans;
+mod s3;
+mod web;
+mod workflow;
+mod workload;
+
+use thunderhead_props::{Expected, System, UPLOADS, Variant};
+use thunderhead_sim::queue::QueueConfig;
+use thunderhead_sim::r2::{BucketConfig, EventType, Rule};
+use thunderhead_sim::workflow::WorkflowConfig;
+use thunderhead_sim::{Cloud, DurableObject};
+
+use ledger::{Current, History, Ledger, Migrating};
+use names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, WORKFLOW};
+use operator::Operator;
+use organization::Organization;
+use plans::{Rows, Times};
+
+/// What every plan breaks; each in its own ways, which `docs/findings.md` tells.
+const BROKEN: &[&str] = &[
+    "no row is stuck",
+    "statuses only go forward",
+    "no stale overwrite",
+    "the latest upload wins",
+    "deleted stays deleted",
+    "a label belongs to its bytes",
+    "a duplicate changes nothing",
+    "acknowledged when all is done",
+    "no workflow is left untracked",
+    "every message is handled",
+    "a malformed message is counted once",
+];
+
+/// The image pipeline, implementations that hold, and the plans to the letter.
+pub static SYSTEM: System = System {
+    name: "uploads",
+    about: "an image lands in R2, is classified once, the newest upload wins, deletions stay",
+    variants: &[
+        Variant {
+            name: "reference",
+            about: "asks R2 at every decision; one row per name and a memory of every event",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "reference-history",
+            about: "the same with a history of events and a projection of the current ones",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "reference-migrating",
+            about: "begins as `reference` and becomes `reference-history` when an operator asks",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "row-first",
+            about: "the plan's approach B: the row is replaced by each notification, then the workflow",
+            expected: Expected::Refuted(BROKEN),
+        },
+        Variant {
+            name: "workflow-first",
+            about: "the plan's approach C: the workflow is started, then the row is written",
+            expected: Expected::Refuted(BROKEN),
+        },
+        Variant {
+            name: "event-time",
+            about: "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
+            expected: Expected::Refuted(BROKEN),
+        },
+    ],
+    mount,
+    workload: workload::draw,
+    smallest: workload::smallest,
+    invariants: UPLOADS,
+};
+
+fn mount(cloud: &mut Cloud, variant: &str) {
+    cloud.queue(QUEUE, QueueConfig::default());
+    cloud.queue(DEAD_LETTERS, QueueConfig::default());
+    let rules = vec![Rule::new(QUEUE, [EventType::ObjectCreate, EventType::ObjectDelete])];
+    cloud.bucket(BUCKET, BucketConfig { rules, ..BucketConfig::default() });
+    cloud.worker("web").fetch(web::serve);
+    cloud.worker("s3").fetch(s3::serve);
+    cloud.worker("browser").fetch(browser::open);
+    cloud.durable_object::<Operator>(OPERATOR);
+    match variant {
+        "row-first" => plan::<Rows<false>>(cloud, false),
+        "workflow-first" => plan::<Rows<true>>(cloud, false),
+        "event-time" => plan::<Times>(cloud, true),
+        "reference-history" => reference::<History>(cloud),
+        "reference-migrating" => reference::<Migrating>(cloud),
+        _ => reference::<Current>(cloud),
+    }
+}
+
+fn reference<L: Ledger>(cloud: &mut Cloud) {
+    cloud.durable_object::<Organization<L>>(AGENT);
+    cloud.workflow(WORKFLOW, WorkflowConfig::default(), workflow::run);
+    cloud.worker("consumer").queue(&consumer::queues(), consumer::consume);
+}
+
+fn plan<A: DurableObject>(cloud: &mut Cloud, deletes: bool) {
+    cloud.durable_object::<A>(AGENT);
+    cloud.workflow(WORKFLOW, WorkflowConfig::default(), plans::run);
+    let consume = move |env, batch| plans::consume(env, batch, deletes);
+    cloud.worker("consumer").queue(&plans::queues(), consume);
+}

@@ -1,0 +1,47 @@
+//! A browser in which somebody has the list of uploads open.
+
+use std::time::Duration;
+
+use thunderhead_sim::{Env, Error, Request, Response};
+
+use super::names::AGENT;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// `GET /acme?as=ann@acme` opens the list in a tab, which stays open until the browser dies.
+pub async fn open(env: Env, request: Request) -> Result<Response, Error> {
+    let tab = env.clone();
+    drop(env.spawn(async move { show(&tab, &request.path).await }));
+    Ok(Response::new(200, ""))
+}
+
+/// Keeps the list up to date: the agent says that something is different, the tab asks what.
+///
+/// A connection that is lost may have lost messages with it, so every new one begins with asking.
+async fn show(env: &Env, path: &str) {
+    let organisation = path.trim_start_matches('/').split('?').next().unwrap_or_default();
+    loop {
+        let agent = env.durable_object(AGENT).get_by_name(organisation);
+        if let Ok(socket) = agent.connect().await {
+            loop {
+                if !fetch(env, path).await {
+                    return;
+                }
+                if socket.recv().await.is_none() {
+                    break;
+                }
+            }
+        }
+        env.sleep(PAUSE).await;
+    }
+}
+
+/// Asks until there is an answer; whether it is the list.
+async fn fetch(env: &Env, path: &str) -> bool {
+    loop {
+        match env.fetch("web", Request::new("GET", path, "")).await {
+            Ok(response) if response.status < 500 => return response.status == 200,
+            _ => env.sleep(PAUSE).await,
+        }
+    }
+}

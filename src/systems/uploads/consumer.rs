@@ -1,0 +1,77 @@
+//! The consumer of the bucket's notifications, and of those that failed too often.
+
+use std::time::Duration;
+
+use serde_json::json;
+use thunderhead_sim::queue::ConsumerConfig;
+use thunderhead_sim::r2::{EventType, Notification};
+use thunderhead_sim::{Env, Error, Message, MessageBatch};
+
+use super::names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, parse_key};
+
+/// The two queues it consumes. A dead letter is tried again at leisure: whatever made it fail was
+/// not its own fault, since what is wrong with a message itself is never tried again.
+pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
+    let uploads = ConsumerConfig {
+        max_batch_timeout: Duration::from_secs(1),
+        max_retries: 3,
+        retry_delay: Duration::from_secs(5),
+        dead_letter_queue: Some(DEAD_LETTERS.into()),
+        ..ConsumerConfig::default()
+    };
+    let dead = ConsumerConfig {
+        max_retries: 100,
+        retry_delay: Duration::from_secs(60),
+        dead_letter_queue: None,
+        ..uploads.clone()
+    };
+    [(QUEUE, uploads), (DEAD_LETTERS, dead)]
+}
+
+/// Settles each message by itself, so that none holds up its neighbours.
+pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
+    for message in batch.messages() {
+        match handle(&env, message).await {
+            Ok(()) => message.ack(),
+            Err(error) => {
+                env.log(format!("message {} fails: {error}", message.id().short()));
+                message.retry();
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn handle(env: &Env, message: &Message) -> Result<(), Error> {
+    match read(message) {
+        Ok((organisation, name, method)) => {
+            let agent = env.durable_object(AGENT).get_by_name(&organisation);
+            agent.rpc(method, json!({ "name": name }).to_string()).await.map(|_| ())
+        }
+        Err(reason) => reject(env, message, &reason).await,
+    }
+}
+
+/// Whose upload it is about, which, and what to call there.
+fn read(message: &Message) -> Result<(String, String, &'static str), String> {
+    let event = Notification::parse(&message.body().data).map_err(|error| error.to_string())?;
+    if &*event.bucket != BUCKET {
+        return Err(format!("not about `{BUCKET}` but about `{}`", event.bucket));
+    }
+    let key = &*event.object.key;
+    let (organisation, name) =
+        parse_key(key).ok_or_else(|| format!("no organisation and name in the key `{key}`"))?;
+    let method = match event.action.event_type() {
+        EventType::ObjectCreate => "ingestUploadEvent",
+        EventType::ObjectDelete => "onDelete",
+    };
+    Ok((organisation.into(), name.into(), method))
+}
+
+/// Writes down what can never be handled, under its id: it counts once, however often it comes.
+async fn reject(env: &Env, message: &Message, reason: &str) -> Result<(), Error> {
+    env.log(format!("rejected {}: {reason}", message.id().short()));
+    let args = json!({ "message": message.id().to_string(), "reason": reason });
+    let operator = env.durable_object(OPERATOR).get_by_name(QUEUE);
+    operator.rpc("reject", args.to_string()).await.map(|_| ())
+}

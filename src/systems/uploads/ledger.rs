@@ -1,0 +1,131 @@
+//! What an agent writes down: which upload is current under each name, and what is known of every
+//! upload it has ever heard of.
+//!
+//! The second part is what the plans forget. The same bytes uploaded again are the same event, whose
+//! one workflow may have ended long ago; without a memory of its result the row could only wait for
+//! ever, or start a second workflow.
+
+mod current;
+mod history;
+mod migration;
+
+use serde_json::Value as Json;
+use thunderhead_sim::ai::Score;
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Error, ObjectStorage};
+
+pub use current::Current;
+pub use history::History;
+pub use migration::Migrating;
+
+use super::names::{Event, key};
+
+/// Where an upload stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Its workflow is not known to exist.
+    Queued,
+    /// Its workflow exists.
+    Running,
+    /// Classified or failed.
+    Final,
+}
+
+/// How a classification ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The likeliest label.
+    Classified {
+        /// Its name.
+        label: String,
+        /// How likely, from 0 to 1.
+        score: Value,
+    },
+    /// Why there is none.
+    Failed(String),
+}
+
+impl Verdict {
+    /// The likeliest label; its score is read from decimals, so that nothing is computed in floating
+    /// point.
+    pub fn classified(label: &str, score: Score) -> Verdict {
+        let score: f64 = score.to_string().parse().expect("a score is written as a number");
+        Verdict::Classified { label: label.into(), score: score.into() }
+    }
+
+    /// `status`, `classificationLabel`, `classificationScore` and `error`.
+    pub fn columns(&self) -> [Value; 4] {
+        match self {
+            Verdict::Classified { label, score } => {
+                ["classified".into(), label.as_str().into(), score.clone(), Value::Null]
+            }
+            Verdict::Failed(error) => {
+                ["failed".into(), Value::Null, Value::Null, error.as_str().into()]
+            }
+        }
+    }
+}
+
+/// The tables of an agent. Every method is one turn of the object or less: all of it is kept, or none.
+/// Those that change rows say whether a client would see the difference.
+pub trait Ledger: Sized + 'static {
+    /// The tables, made if they are not there.
+    fn open(storage: &ObjectStorage) -> Self;
+
+    /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
+    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error>;
+
+    /// What is known of an event.
+    fn status(&self, event_id: &str) -> Result<Option<Status>, Error>;
+
+    /// The workflow of an event exists.
+    fn started(&self, event_id: &str, now: i64) -> Result<bool, Error>;
+
+    /// The workflow of an event has ended. What has ended before stays as it is, and what never
+    /// seemed to start passes through `running`.
+    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error>;
+
+    /// Name, creation time, status, label and score of every row.
+    fn rows(&self) -> Result<Vec<Vec<Value>>, Error>;
+
+    /// Moves to the tables of the next release, if there are any; whether it did.
+    fn migrate(&self, now: i64) -> Result<bool, Error> {
+        let _ = now;
+        Ok(false)
+    }
+}
+
+/// The list of uploads as the route returns it.
+pub fn list(organisation: &str, rows: Vec<Vec<Value>>) -> Json {
+    let item = |row: Vec<Value>| {
+        let name = row[0].as_str().unwrap_or_default();
+        serde_json::json!({
+            "name": name,
+            "createdAt": row[1].as_i64(),
+            "status": row[2].as_str(),
+            "classificationLabel": row[3].as_str(),
+            "classificationScore": row[4].as_f64(),
+            "thumbnailUrl": format!("/thumbnails/{}", key(organisation, name)),
+        })
+    };
+    rows.into_iter().map(item).collect()
+}
+
+/// Runs a statement; whether it changed anything.
+fn change(storage: &ObjectStorage, sql: &str, bindings: &[Value]) -> Result<bool, Error> {
+    Ok(storage.exec(sql, bindings)?.rows_written() > 0)
+}
+
+/// The first column of the first row.
+fn first(storage: &ObjectStorage, sql: &str, bindings: &[Value]) -> Result<Option<Value>, Error> {
+    let mut cursor = storage.exec(sql, bindings)?;
+    Ok(cursor.raw().next().and_then(|row| row.into_iter().next()))
+}
+
+fn status(found: Option<Value>) -> Option<Status> {
+    Some(match found?.as_str()? {
+        "queued" => Status::Queued,
+        "running" => Status::Running,
+        _ => Status::Final,
+    })
+}

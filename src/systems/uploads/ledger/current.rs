@@ -1,0 +1,113 @@
+//! One row for each name, and a shelf for what was known of the uploads that are not current.
+
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Error, ObjectStorage};
+
+use super::{Ledger, Status, Verdict, change, first, status};
+use crate::systems::uploads::names::{Event, workflow_id};
+
+const SCHEMA: &str = "
+    create table if not exists Upload (
+        name text primary key,
+        eventId text not null unique,
+        workflowId text not null unique,
+        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        classificationLabel text,
+        classificationScore real,
+        error text,
+        createdAt integer not null,
+        updatedAt integer not null,
+        completedAt integer
+    );
+    create index if not exists idx_upload_status on Upload (status);
+    create index if not exists idx_upload_updatedAt on Upload (updatedAt desc);
+    create table if not exists Replaced (
+        eventId text primary key,
+        name text not null,
+        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        classificationLabel text,
+        classificationScore real,
+        error text,
+        completedAt integer
+    );";
+
+const CURRENT: &str = "select eventId from Upload where name = ?";
+const SHELVE: &str = "insert into Replaced select eventId, name, status, classificationLabel, \
+    classificationScore, error, completedAt from Upload where name = ?";
+const REMOVE: &str = "delete from Upload where name = ?";
+const PLACE: &str = "insert into Upload select ?1, ?2, ?3, coalesce(r.status, 'queued'), \
+    r.classificationLabel, r.classificationScore, r.error, ?4, ?4, r.completedAt \
+    from (select 1) left join Replaced r on r.eventId = ?2 where true \
+    on conflict (name) do update set eventId = excluded.eventId, \
+    workflowId = excluded.workflowId, status = excluded.status, \
+    classificationLabel = excluded.classificationLabel, \
+    classificationScore = excluded.classificationScore, error = excluded.error, \
+    updatedAt = excluded.updatedAt, completedAt = excluded.completedAt";
+const UNSHELVE: &str = "delete from Replaced where eventId = ?";
+const STATUS: &str = "select status from Upload where eventId = ?1 \
+    union all select status from Replaced where eventId = ?1";
+const START: &str =
+    "update Upload set status = 'running', updatedAt = ? where eventId = ? and status = 'queued'";
+const START_SHELVED: &str =
+    "update Replaced set status = 'running' where eventId = ? and status = 'queued'";
+const FINISH: &str = "update Upload set status = ?, classificationLabel = ?, \
+    classificationScore = ?, error = ?, updatedAt = ?5, completedAt = ?5 \
+    where eventId = ? and status = 'running'";
+const FINISH_SHELVED: &str = "update Replaced set status = ?, classificationLabel = ?, \
+    classificationScore = ?, error = ?, completedAt = ? where eventId = ? and status = 'running'";
+const ROWS: &str = "select name, createdAt, status, classificationLabel, classificationScore \
+    from Upload order by name";
+
+/// The table of the plan, and the shelf.
+pub struct Current(ObjectStorage);
+
+impl Ledger for Current {
+    fn open(storage: &ObjectStorage) -> Current {
+        storage.exec(SCHEMA, &[]).expect("the names of the tables are free");
+        Current(storage.clone())
+    }
+
+    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+        let there = first(&self.0, CURRENT, &[name.into()])?;
+        if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
+            return Ok(false);
+        }
+        if there.is_some() {
+            change(&self.0, SHELVE, &[name.into()])?;
+        }
+        let Some(Event { id, .. }) = event else {
+            return change(&self.0, REMOVE, &[name.into()]);
+        };
+        let row = [name.into(), id.as_str().into(), workflow_id(id).into(), now.into()];
+        change(&self.0, PLACE, &row)?;
+        change(&self.0, UNSHELVE, &[id.as_str().into()])?;
+        Ok(true)
+    }
+
+    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+        first(&self.0, STATUS, &[event_id.into()]).map(status)
+    }
+
+    fn started(&self, event_id: &str, now: i64) -> Result<bool, Error> {
+        let seen = change(&self.0, START, &[now.into(), event_id.into()])?;
+        if !seen {
+            change(&self.0, START_SHELVED, &[event_id.into()])?;
+        }
+        Ok(seen)
+    }
+
+    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
+        self.started(event_id, now)?;
+        let [status, label, score, error] = verdict.columns();
+        let row = [status, label, score, error, now.into(), event_id.into()];
+        let seen = change(&self.0, FINISH, &row)?;
+        if !seen {
+            change(&self.0, FINISH_SHELVED, &row)?;
+        }
+        Ok(seen)
+    }
+
+    fn rows(&self) -> Result<Vec<Vec<Value>>, Error> {
+        Ok(self.0.exec(ROWS, &[])?.raw().collect())
+    }
+}

@@ -1,0 +1,105 @@
+//! Every event in a table of its own, and a projection of the current ones.
+
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Error, ObjectStorage};
+
+use super::{Ledger, Status, Verdict, change, first, status};
+use crate::systems::uploads::names::{Event, workflow_id};
+
+pub(super) const SCHEMA: &str = "
+    create table if not exists UploadEvent (
+        id text primary key,
+        name text not null,
+        workflowId text not null unique,
+        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        classificationLabel text,
+        classificationScore real,
+        error text,
+        createdAt integer not null,
+        updatedAt integer not null,
+        completedAt integer
+    );
+    create table if not exists UploadCurrent (
+        name text primary key,
+        latestEventId text not null,
+        latestWorkflowId text not null,
+        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        classificationLabel text,
+        classificationScore real,
+        error text,
+        updatedAt integer not null
+    );";
+
+const CURRENT: &str = "select latestEventId from UploadCurrent where name = ?";
+const REMOVE: &str = "delete from UploadCurrent where name = ?";
+const RECORD: &str = "insert into UploadEvent (id, name, workflowId, status, createdAt, updatedAt) \
+    values (?, ?, ?, 'queued', ?4, ?4) on conflict (id) do nothing";
+const PLACE: &str = "insert into UploadCurrent select name, id, workflowId, status, \
+    classificationLabel, classificationScore, error, ?2 from UploadEvent where id = ?1 \
+    on conflict (name) do update set latestEventId = excluded.latestEventId, \
+    latestWorkflowId = excluded.latestWorkflowId, status = excluded.status, \
+    classificationLabel = excluded.classificationLabel, \
+    classificationScore = excluded.classificationScore, error = excluded.error, \
+    updatedAt = excluded.updatedAt";
+const STATUS: &str = "select status from UploadEvent where id = ?";
+const START: &str =
+    "update UploadEvent set status = 'running', updatedAt = ? where id = ? and status = 'queued'";
+const FINISH: &str = "update UploadEvent set status = ?, classificationLabel = ?, \
+    classificationScore = ?, error = ?, updatedAt = ?5, completedAt = ?5 \
+    where id = ? and status = 'running'";
+const PROJECT: &str = "update UploadCurrent set status = e.status, \
+    classificationLabel = e.classificationLabel, classificationScore = e.classificationScore, \
+    error = e.error, updatedAt = e.updatedAt \
+    from UploadEvent e where e.id = ?1 and latestEventId = ?1";
+const ROWS: &str = "select c.name, e.createdAt, c.status, c.classificationLabel, \
+    c.classificationScore from UploadCurrent c join UploadEvent e on e.id = c.latestEventId \
+    order by c.name";
+
+/// The two tables of the upgrade path.
+pub struct History(ObjectStorage);
+
+impl Ledger for History {
+    fn open(storage: &ObjectStorage) -> History {
+        storage.exec(SCHEMA, &[]).expect("the names of the tables are free");
+        History(storage.clone())
+    }
+
+    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+        let there = first(&self.0, CURRENT, &[name.into()])?;
+        if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
+            return Ok(false);
+        }
+        let Some(Event { id, .. }) = event else {
+            return change(&self.0, REMOVE, &[name.into()]);
+        };
+        let id = id.as_str();
+        change(&self.0, RECORD, &[id.into(), name.into(), workflow_id(id).into(), now.into()])?;
+        change(&self.0, PLACE, &[id.into(), now.into()])
+    }
+
+    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+        first(&self.0, STATUS, &[event_id.into()]).map(status)
+    }
+
+    fn started(&self, event_id: &str, now: i64) -> Result<bool, Error> {
+        Ok(change(&self.0, START, &[now.into(), event_id.into()])? && self.project(event_id)?)
+    }
+
+    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
+        self.started(event_id, now)?;
+        let [status, label, score, error] = verdict.columns();
+        let row = [status, label, score, error, now.into(), event_id.into()];
+        Ok(change(&self.0, FINISH, &row)? && self.project(event_id)?)
+    }
+
+    fn rows(&self) -> Result<Vec<Vec<Value>>, Error> {
+        Ok(self.0.exec(ROWS, &[])?.raw().collect())
+    }
+}
+
+impl History {
+    /// Takes what is known of an event into the row that shows it, if one does.
+    fn project(&self, event_id: &str) -> Result<bool, Error> {
+        change(&self.0, PROJECT, &[event_id.into()])
+    }
+}

@@ -1,0 +1,87 @@
+//! From one row for each name to the history of every event, while everything goes on.
+
+use std::cell::OnceCell;
+
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Error, ObjectStorage};
+
+use super::{Current, History, Ledger, Status, Verdict, history};
+use crate::systems::uploads::names::Event;
+
+/// The key under which it is written down that the tables have moved.
+const MIGRATED: &str = "migrated";
+/// What the shelf forgot, the times of an event's beginning, begins anew.
+const MOVE: [&str; 5] = [
+    "insert into UploadEvent select eventId, name, workflowId, status, classificationLabel, \
+     classificationScore, error, createdAt, updatedAt, completedAt from Upload",
+    "insert into UploadEvent select eventId, name, 'imgcls_' || eventId, status, \
+     classificationLabel, classificationScore, error, coalesce(completedAt, ?1), \
+     coalesce(completedAt, ?1), completedAt from Replaced",
+    "insert into UploadCurrent select name, eventId, workflowId, status, classificationLabel, \
+     classificationScore, error, updatedAt from Upload",
+    "delete from Upload",
+    "delete from Replaced",
+];
+
+/// The old tables until somebody asks for the migration, the new ones from then on.
+pub struct Migrating {
+    storage: ObjectStorage,
+    old: Current,
+    new: OnceCell<History>,
+}
+
+macro_rules! either {
+    ($self:ident.$method:ident($($arg:expr),*)) => {
+        match $self.new.get() {
+            Some(new) => new.$method($($arg),*),
+            None => $self.old.$method($($arg),*),
+        }
+    };
+}
+
+impl Ledger for Migrating {
+    fn open(storage: &ObjectStorage) -> Migrating {
+        let new = OnceCell::new();
+        if storage.get(MIGRATED).expect("a short key").is_some() {
+            let _ = new.set(History::open(storage));
+        }
+        Migrating { storage: storage.clone(), old: Current::open(storage), new }
+    }
+
+    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+        either!(self.describe(name, event, now))
+    }
+
+    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+        either!(self.status(event_id))
+    }
+
+    fn started(&self, event_id: &str, now: i64) -> Result<bool, Error> {
+        either!(self.started(event_id, now))
+    }
+
+    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
+        either!(self.finished(event_id, verdict, now))
+    }
+
+    fn rows(&self) -> Result<Vec<Vec<Value>>, Error> {
+        either!(self.rows())
+    }
+
+    /// One turn, so the tables move as a whole or not at all.
+    fn migrate(&self, now: i64) -> Result<bool, Error> {
+        if self.new.get().is_some() {
+            return Ok(false);
+        }
+        self.storage.transaction_sync(|| {
+            self.storage.exec(history::SCHEMA, &[])?;
+            for sql in MOVE {
+                let bindings = if sql.contains('?') { vec![Value::from(now)] } else { vec![] };
+                self.storage.exec(sql, &bindings)?;
+            }
+            self.storage.put(MIGRATED, "yes")
+        })?;
+        let _ = self.new.set(History::open(&self.storage));
+        Ok(true)
+    }
+}

@@ -1,0 +1,304 @@
+//! The agent of an organisation: it looks at R2, writes down what is there, and sees to it that every
+//! upload gets its one workflow.
+//!
+//! A notification is only a reason to look. It names no version, comes late, twice or out of order,
+//! and its time has ties; so what it says about the object is not believed. The agent asks R2 for the
+//! current object and describes that. Looks are applied in the order in which R2 answered them (see
+//! [`Organization::look`]), so a row never goes back.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::json;
+use thunderhead_sim::agents::{self, Agent, Report, RunWorkflowOptions};
+use thunderhead_sim::ai::Score;
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::workflow::{InstanceStatus, Status as Instance};
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
+
+use super::ledger::{Ledger, Status, Verdict, list};
+use super::names::{BUCKET, Event, WORKFLOW, key, workflow_id};
+
+/// Events whose workflow has ended before it could read the bytes, and how often that was.
+const SCHEMA: &str = "create table if not exists Abandoned (eventId text primary key, \
+    stops integer not null)";
+const STOPS: &str = "select stops from Abandoned where eventId = ?";
+const ABANDON: &str = "insert into Abandoned values (?, 1) \
+    on conflict (eventId) do update set stops = stops + 1";
+const RESUMED: &str = "delete from Abandoned where eventId = ? and stops = ?";
+/// The SDK writes its row after it has created the instance, and a crash between the two loses it.
+const TRACK: &str = "insert into cf_agents_workflows (id, workflow_id, workflow_name, status) \
+    values (?1, ?1, ?2, 'queued') on conflict (workflow_id) do nothing";
+const ENDED: &str = "update cf_agents_workflows set status = ?, updated_at = unixepoch(), \
+    completed_at = unixepoch() where workflow_id = ? and status <> ?1";
+
+/// What clients are told: something is different, ask again.
+pub const INVALIDATE: &str = r#"{"type":"invalidate"}"#;
+
+/// The agent, over one of the ledgers.
+pub struct Organization<L> {
+    agent: Agent,
+    ctx: ObjectState,
+    env: Env,
+    ledger: L,
+    /// How many looks at each name have been applied in this life.
+    applied: RefCell<BTreeMap<String, u64>>,
+}
+
+/// What the consumer says: look at this name.
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+/// What a workflow says of its event.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct About {
+    name: String,
+    event_id: String,
+    #[serde(default)]
+    label: String,
+    /// In millionths.
+    #[serde(default)]
+    score: u32,
+    #[serde(default)]
+    error: String,
+}
+
+impl<L: Ledger> DurableObject for Organization<L> {
+    const ALARM: bool = false;
+
+    fn new(ctx: ObjectState, env: Env) -> Organization<L> {
+        let agent = Agent::new(ctx.clone(), env.clone());
+        let ledger = L::open(ctx.storage());
+        ctx.storage().exec(SCHEMA, &[]).expect("the name of the table is free");
+        Organization { agent, ctx, env, ledger, applied: RefCell::default() }
+    }
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        match method {
+            "ingestUploadEvent" | "onDelete" => {
+                let Named { name } = parse(&args)?;
+                self.refresh(&name).await?;
+            }
+            "persistClassificationSuccess" => {
+                let about: About = parse(&args)?;
+                let score = Score::from_millionths(about.score);
+                self.finished(&about.event_id, &Verdict::classified(&about.label, score))?;
+            }
+            "persistClassificationFailure" => {
+                let About { event_id, error, .. } = parse(&args)?;
+                self.finished(&event_id, &Verdict::Failed(error))?;
+            }
+            "onImageGone" => return self.image_gone(&parse(&args)?).await,
+            "reconcile" => {
+                let Named { name } = parse(&args)?;
+                self.reconcile(&name).await?;
+            }
+            "getUploads" => {
+                let uploads = list(self.agent.name()?, self.ledger.rows()?);
+                return Ok(Body::from(uploads.to_string()));
+            }
+            "migrate" => drop(self.ledger.migrate(self.now())?),
+            agents::CALLBACK => self.reported(&args)?,
+            other => return Err(Error::app(format!("an organisation has no `{other}`"))),
+        }
+        Ok(Body::empty())
+    }
+}
+
+impl<L: Ledger> Organization<L> {
+    /// Something happened to a name: describes what R2 holds now, and has it classified.
+    async fn refresh(&self, name: &str) -> Result<Option<Event>, Error> {
+        let found = self.look(name).await?;
+        let seen = self.ledger.describe(name, found.as_ref(), self.now())?;
+        self.invalidate(seen);
+        if let Some(event) = &found {
+            self.dispatch(name, event).await?;
+        }
+        Ok(found)
+    }
+
+    /// What R2 holds under a name, to be acted upon before the next `await`.
+    ///
+    /// An answer of R2 is true of some moment between question and answer. If another look has been
+    /// applied in between, it may have seen more, and this one asks again. So every look that is
+    /// applied was asked after the one before it was applied: their order is R2's. A life of the
+    /// object needs no memory of its predecessors, because their questions died with them.
+    async fn look(&self, name: &str) -> Result<Option<Event>, Error> {
+        let key = key(self.agent.name()?, name);
+        let applied = || self.applied.borrow().get(name).copied().unwrap_or(0);
+        loop {
+            let before = applied();
+            let found = self.env.bucket(BUCKET).head(&key).await?;
+            if applied() == before {
+                self.applied.borrow_mut().insert(name.into(), before + 1);
+                return Ok(found.map(|object| Event::new(&key, &object.etag)));
+            }
+        }
+    }
+
+    /// Sees to it that the workflow of an event has run, runs, or will.
+    async fn dispatch(&self, name: &str, event: &Event) -> Result<(), Error> {
+        match self.ledger.status(&event.id)? {
+            Some(Status::Queued) => self.start(name, event).await,
+            Some(Status::Running) => match self.stops(&event.id)? {
+                Some(stops) => self.resume(&event.id, &stops).await,
+                None => Ok(()),
+            },
+            Some(Status::Final) | None => Ok(()),
+        }
+    }
+
+    async fn start(&self, name: &str, event: &Event) -> Result<(), Error> {
+        let id = workflow_id(&event.id);
+        let key = key(self.agent.name()?, name);
+        let params = json!({ "name": name, "key": key, "eventId": event.id, "eTag": event.e_tag });
+        let metadata = Some(json!({ "name": name }));
+        let options =
+            RunWorkflowOptions { id: Some(id.as_str().into()), metadata, ..Default::default() };
+        match self.agent.run_workflow(WORKFLOW, params, options).await {
+            Ok(_) => {}
+            // "Exists" may be false, and what exists may have ended: only its status is believed.
+            Err(error) if is_duplicate(&error) => {
+                let status = self.env.workflow(WORKFLOW).get(&id).await?.status().await?;
+                self.track(&id)?;
+                self.take_over(&event.id, &status)?;
+            }
+            Err(error) => return Err(error),
+        }
+        let seen = self.ledger.started(&event.id, self.now())?;
+        self.invalidate(seen);
+        Ok(())
+    }
+
+    /// The bytes that an abandoned workflow did not find are back: the same instance tries again.
+    async fn resume(&self, event_id: &str, stops: &Value) -> Result<(), Error> {
+        let id = workflow_id(event_id);
+        match self.agent.restart_workflow(&id).await {
+            // If it has stopped again meanwhile, the count has changed, and it stays abandoned.
+            Ok(()) => {
+                self.ctx.storage().exec(RESUMED, &[event_id.into(), stops.clone()])?;
+                Ok(())
+            }
+            Err(Error::Workflow(error)) if error.is_not_found() => {
+                let gone = "the workflow is no longer kept, and an event has no second one";
+                self.finished(event_id, &Verdict::Failed(gone.into()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A workflow did not find the bytes of its event. Unless they are back by now, it is to end, and
+    /// that is written down before it hears of it: whoever finds the bytes again will start it again.
+    async fn image_gone(&self, about: &About) -> Result<Body, Error> {
+        self.track(&workflow_id(&about.event_id))?;
+        let found = self.look(&about.name).await?;
+        let seen = self.ledger.describe(&about.name, found.as_ref(), self.now())?;
+        let started = self.ledger.started(&about.event_id, self.now())?;
+        self.invalidate(seen || started);
+        if found.is_some_and(|event| event.id == about.event_id) {
+            return Ok(Body::from("\"again\""));
+        }
+        if self.ledger.status(&about.event_id)? == Some(Status::Running) {
+            self.ctx.storage().exec(ABANDON, &[about.event_id.as_str().into()])?;
+        }
+        Ok(Body::from("\"stop\""))
+    }
+
+    /// Looks at a name without being told to, and at a workflow that should have ended long ago.
+    async fn reconcile(&self, name: &str) -> Result<(), Error> {
+        let Some(event) = self.refresh(name).await? else { return Ok(()) };
+        if self.ledger.status(&event.id)? != Some(Status::Running) {
+            return Ok(());
+        }
+        let instance = self.env.workflow(WORKFLOW).get(&workflow_id(&event.id)).await?;
+        let status = instance.status().await?;
+        self.take_over(&event.id, &status)
+    }
+
+    /// Takes the result of an instance from the platform, if it has one.
+    fn take_over(&self, event_id: &str, status: &InstanceStatus) -> Result<(), Error> {
+        if !status.status.is_final() || self.stops(event_id)?.is_some() {
+            return Ok(());
+        }
+        let output = status.output.as_ref().and_then(|body| parse::<About>(body).ok());
+        let failed = |error: &str| Verdict::Failed(error.into());
+        let verdict = match (status.status, output) {
+            (Instance::Complete, Some(about)) if !about.label.is_empty() => {
+                Verdict::classified(&about.label, Score::from_millionths(about.score))
+            }
+            (Instance::Complete, Some(about)) => failed(&about.error),
+            // It has ended because its bytes were gone.
+            (Instance::Complete, None) => {
+                self.ctx.storage().exec(ABANDON, &[event_id.into()])?;
+                return Ok(());
+            }
+            (other, _) => match &status.error {
+                Some(error) => failed(&error.message),
+                None => failed(&format!("the workflow is {other}")),
+            },
+        };
+        self.finished(event_id, &verdict)
+    }
+
+    /// The workflow of an event is over; whoever says so, the first to say it counts.
+    fn finished(&self, event_id: &str, verdict: &Verdict) -> Result<(), Error> {
+        let id = workflow_id(event_id);
+        self.track(&id)?;
+        let ended = match verdict {
+            Verdict::Classified { .. } => "complete",
+            Verdict::Failed(_) => "errored",
+        };
+        self.ctx.storage().exec(ENDED, &[ended.into(), id.into()])?;
+        let seen = self.ledger.finished(event_id, verdict, self.now())?;
+        self.invalidate(seen);
+        Ok(())
+    }
+
+    /// What the SDK reports by itself: that a body threw, which is to say that it could not persist.
+    fn reported(&self, args: &Body) -> Result<(), Error> {
+        let callback = self.agent.on_callback(args)?;
+        if let (Report::Error { error }, Some(event_id)) =
+            (&callback.report, callback.workflow_id.strip_prefix("imgcls_"))
+        {
+            self.finished(event_id, &Verdict::Failed(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn track(&self, id: &str) -> Result<(), Error> {
+        self.ctx.storage().exec(TRACK, &[id.into(), WORKFLOW.into()]).map(|_| ())
+    }
+
+    fn stops(&self, event_id: &str) -> Result<Option<Value>, Error> {
+        let mut found = self.ctx.storage().exec(STOPS, &[event_id.into()])?;
+        Ok(found.raw().next().and_then(|row| row.into_iter().next()))
+    }
+
+    fn invalidate(&self, seen: bool) {
+        if seen {
+            self.ctx.broadcast(INVALIDATE);
+        }
+    }
+
+    fn now(&self) -> i64 {
+        self.env.now().unix_ms().cast_signed()
+    }
+}
+
+/// Whether `create` says that the instance is there, in the words of the platform or of the SDK.
+pub fn is_duplicate(error: &Error) -> bool {
+    match error {
+        Error::Workflow(error) => error.is_already_exists(),
+        other => other.to_string().contains("is already being tracked"),
+    }
+}
+
+/// Reads the arguments of a call.
+pub fn parse<T: serde::de::DeserializeOwned>(args: &Body) -> Result<T, Error> {
+    serde_json::from_slice(args.bytes())
+        .map_err(|error| Error::app(format!("cannot be read: {error}")))
+}

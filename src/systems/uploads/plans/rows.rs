@@ -1,0 +1,95 @@
+//! One row for each name, replaced by whatever notification comes; the row first, or the workflow first.
+
+use thunderhead_sim::agents::{self, Agent};
+use thunderhead_sim::ai::Score;
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
+
+use super::{Input, Report, run_workflow};
+use crate::systems::uploads::ledger::{Current, Ledger, Verdict, list};
+use crate::systems::uploads::names::{Event, workflow_id};
+use crate::systems::uploads::organization::{INVALIDATE, parse};
+
+const UPSERT: &str = "insert into Upload values (?, ?, ?, 'queued', null, null, null, ?4, ?4, null) \
+    on conflict (name) do update set eventId = excluded.eventId, \
+    workflowId = excluded.workflowId, status = 'queued', classificationLabel = null, \
+    classificationScore = null, error = null, updatedAt = excluded.updatedAt, completedAt = null";
+const RUNNING: &str =
+    "update Upload set status = 'running', updatedAt = ? where name = ? and eventId = ?";
+const FINISHED: &str = "update Upload set status = ?, classificationLabel = ?, \
+    classificationScore = ?, error = ?, updatedAt = ?5, completedAt = ?5 \
+    where name = ? and eventId = ?";
+
+/// The agent of the plan.
+pub struct Rows<const WORKFLOW_FIRST: bool> {
+    agent: Agent,
+    ctx: ObjectState,
+    env: Env,
+    /// For its table and its list; everything else is done as the plan says.
+    table: Current,
+}
+
+impl<const WORKFLOW_FIRST: bool> DurableObject for Rows<WORKFLOW_FIRST> {
+    const ALARM: bool = false;
+
+    fn new(ctx: ObjectState, env: Env) -> Self {
+        let agent = Agent::new(ctx.clone(), env.clone());
+        let table = Current::open(ctx.storage());
+        Rows { agent, ctx, env, table }
+    }
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        match method {
+            "ingestUploadEvent" => self.ingest(parse(&args)?).await?,
+            "persistClassificationSuccess" => {
+                let result: Report = parse(&args)?;
+                let score = Score::from_millionths(result.score);
+                self.finish(&result, &Verdict::classified(&result.label, score))?;
+            }
+            "persistClassificationFailure" => {
+                let result: Report = parse(&args)?;
+                self.finish(&result, &Verdict::Failed(result.error.clone()))?;
+            }
+            "getUploads" => {
+                return Ok(Body::from(list(self.agent.name()?, self.table.rows()?).to_string()));
+            }
+            agents::CALLBACK => drop(self.agent.on_callback(&args)?),
+            // What the plan does not know does nothing.
+            _ => {}
+        }
+        Ok(Body::empty())
+    }
+}
+
+impl<const WORKFLOW_FIRST: bool> Rows<WORKFLOW_FIRST> {
+    async fn ingest(&self, input: Input) -> Result<(), Error> {
+        let event = Event::new(&input.key, &input.e_tag).id;
+        let id = workflow_id(&event);
+        if WORKFLOW_FIRST {
+            run_workflow(&self.agent, self.ctx.storage(), &input, &event, &id).await?;
+        }
+        let name = input.name.as_str();
+        let row = [name.into(), event.as_str().into(), id.as_str().into(), self.now().into()];
+        self.exec(UPSERT, &row)?;
+        if !WORKFLOW_FIRST {
+            run_workflow(&self.agent, self.ctx.storage(), &input, &event, &id).await?;
+        }
+        self.exec(RUNNING, &[self.now().into(), name.into(), event.into()])
+    }
+
+    fn finish(&self, result: &Report, verdict: &Verdict) -> Result<(), Error> {
+        let [status, label, score, error] = verdict.columns();
+        let (name, event) = (result.name.as_str().into(), result.event_id.as_str().into());
+        self.exec(FINISHED, &[status, label, score, error, self.now().into(), name, event])
+    }
+
+    /// Runs a statement and tells the clients.
+    fn exec(&self, sql: &str, row: &[thunderhead_sim::sqlite::Value]) -> Result<(), Error> {
+        self.ctx.storage().exec(sql, row)?;
+        self.ctx.broadcast(INVALIDATE);
+        Ok(())
+    }
+
+    fn now(&self) -> i64 {
+        self.env.now().unix_ms().cast_signed()
+    }
+}

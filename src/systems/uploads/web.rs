@@ -1,0 +1,103 @@
+//! The routes: upload, delete and list for members of an organisation, and what operators may do.
+//!
+//! Who asks is in the path, as `?as=USER@ORGANISATION`: it stands for a session that was checked.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use thunderhead_sim::queue::MessageBody;
+use thunderhead_sim::{Env, Error, Request, Response};
+
+use super::names::{AGENT, BUCKET, OPERATOR, QUEUE, key, parse_key};
+
+/// The organisation of those who run the service.
+const OPERATORS: &str = "operator";
+
+/// Answers a request.
+pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
+    let (path, session) = request.path.split_once("?as=").unwrap_or((&*request.path, ""));
+    let path = path.trim_start_matches('/');
+    let member = session.split_once('@').map_or("", |(_, organisation)| organisation);
+    let organisation = path.split('/').next().unwrap_or_default();
+    if organisation.is_empty() || organisation != member {
+        return Ok(Response::new(403, ""));
+    }
+    if organisation == OPERATORS {
+        return operate(&env, path, &request).await;
+    }
+    match (&*request.method, parse_key(path)) {
+        ("PUT", Some((organisation, name))) => {
+            let bucket = env.bucket(BUCKET);
+            let put = bucket
+                .put(path, request.body.clone())
+                .custom_metadata("organizationId", organisation)
+                .custom_metadata("name", name);
+            put.execute().await?;
+            Ok(Response::new(201, ""))
+        }
+        ("DELETE", Some(_)) => {
+            env.bucket(BUCKET).delete(path).await?;
+            Ok(Response::new(204, ""))
+        }
+        ("GET", None) => {
+            let agent = env.durable_object(AGENT).get_by_name(organisation);
+            Ok(Response::new(200, agent.rpc("getUploads", "").await?))
+        }
+        _ => Ok(Response::new(404, "")),
+    }
+}
+
+async fn operate(env: &Env, path: &str, request: &Request) -> Result<Response, Error> {
+    let words: Vec<&str> = path.split('/').skip(1).collect();
+    match (&*request.method, &words[..]) {
+        // What the local simulation of the bucket does, and what a stranger might.
+        ("POST", ["notifications"]) => {
+            let text = request.body.text().unwrap_or_default();
+            env.queue(QUEUE).send(MessageBody::text(text)).await?;
+            Ok(Response::new(202, ""))
+        }
+        ("GET", ["rejected"]) => {
+            let operator = env.durable_object(OPERATOR).get_by_name(QUEUE);
+            Ok(Response::new(200, operator.rpc("count", "").await?))
+        }
+        ("POST", ["reconcile", organisation]) => reconcile(env, organisation).await,
+        ("POST", ["migrate", organisation]) => {
+            let agent = env.durable_object(AGENT).get_by_name(organisation);
+            agent.rpc("migrate", "").await?;
+            Ok(Response::new(204, ""))
+        }
+        _ => Ok(Response::new(404, "")),
+    }
+}
+
+/// Has the agent look at every name that the bucket or the agent itself knows. This is how what was
+/// lost on the way comes back: notifications that never came, dead letters that were given up.
+async fn reconcile(env: &Env, organisation: &str) -> Result<Response, Error> {
+    let prefix = key(organisation, "");
+    let mut names = BTreeSet::new();
+    let mut cursor: Option<Arc<str>> = None;
+    loop {
+        let bucket = env.bucket(BUCKET);
+        let mut list = bucket.list().prefix(&prefix);
+        if let Some(cursor) = &cursor {
+            list = list.cursor(cursor);
+        }
+        let page = list.execute().await?;
+        names.extend(page.objects.iter().map(|object| object.key[prefix.len()..].to_string()));
+        cursor = page.cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let agents = env.durable_object(AGENT);
+    let uploads = agents.get_by_name(organisation).rpc("getUploads", "").await?;
+    let uploads: Json = serde_json::from_slice(uploads.bytes()).unwrap_or_default();
+    let listed = uploads.as_array().into_iter().flatten();
+    names.extend(listed.filter_map(|item| item["name"].as_str().map(String::from)));
+    for name in &names {
+        let args = json!({ "name": name }).to_string();
+        agents.get_by_name(organisation).rpc("reconcile", args).await?;
+    }
+    Ok(Response::new(200, names.len().to_string()))
+}

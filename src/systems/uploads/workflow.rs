@@ -1,0 +1,170 @@
+//! The workflow of one upload: `load-image`, `classify-image`, `persist-result`.
+//!
+//! It classifies the bytes of its event and no others. When R2 does not hold them any more it asks the
+//! agent whether to look again or to end without a result.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use thunderhead_sim::agents::AgentWorkflow;
+use thunderhead_sim::ai::RESNET_50;
+use thunderhead_sim::r2::Conditional;
+use thunderhead_sim::workflow::{Backoff, StepConfig, WorkflowEvent};
+use thunderhead_sim::{Body, Env, Error, Step};
+
+use super::names::{AGENT, BUCKET, parse_key};
+
+/// What the agent tells it.
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Params {
+    /// The name within the organisation.
+    pub name: String,
+    /// The key in the bucket.
+    pub key: String,
+    /// The event.
+    pub event_id: String,
+    /// The bytes of the event.
+    #[serde(default)]
+    pub e_tag: String,
+}
+
+impl Params {
+    /// Reads what came with the instance.
+    pub fn of(workflow: &AgentWorkflow) -> Result<Params, Error> {
+        serde_json::from_value(workflow.payload().clone())
+            .map_err(|error| Error::NonRetryable(format!("no upload in {error}").into()))
+    }
+
+    fn organisation(&self) -> &str {
+        parse_key(&self.key).map_or("", |(organisation, _)| organisation)
+    }
+}
+
+/// The body.
+pub async fn run(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
+    AgentWorkflow::wrap(env, event, step, |workflow| async move {
+        let params = Params::of(&workflow)?;
+        Classification { workflow, params: Rc::new(params), image: Rc::default() }.run().await
+    })
+    .await
+}
+
+struct Classification {
+    workflow: AgentWorkflow,
+    params: Rc<Params>,
+    /// The bytes, as long as this life lasts. They may be larger than what a step can remember.
+    image: Rc<RefCell<Option<Body>>>,
+}
+
+impl Classification {
+    async fn run(&self) -> Result<Body, Error> {
+        loop {
+            match self.classify().await {
+                Ok(Json::Null) if self.gone().await? == "\"stop\"" => {
+                    return Ok(Body::from("null"));
+                }
+                Ok(Json::Null) => {}
+                Ok(label) => return self.persist("persistClassificationSuccess", label).await,
+                Err(error) => {
+                    let failure = json!({ "error": error.to_string() });
+                    return self.persist("persistClassificationFailure", failure).await;
+                }
+            }
+        }
+    }
+
+    /// The likeliest label, or nothing when the bytes are gone.
+    async fn classify(&self) -> Result<Json, Error> {
+        let step = self.workflow.step();
+        let loaded = step.do_("load-image", || {
+            let (env, params, image) = self.parts();
+            async move {
+                let found = load(&env, &params).await?;
+                let loaded = found.is_some();
+                *image.borrow_mut() = found;
+                Ok(Body::from(if loaded { "true" } else { "false" }))
+            }
+        });
+        if loaded.await?.text() == Some("false") {
+            return Ok(Json::Null);
+        }
+        let label = step.do_("classify-image", || {
+            let (env, params, image) = self.parts();
+            async move {
+                let remembered = image.borrow().clone();
+                let bytes = match remembered {
+                    Some(bytes) => Some(bytes),
+                    // An earlier life loaded them.
+                    None => load(&env, &params).await?,
+                };
+                let Some(bytes) = bytes else { return Ok(Body::from("null")) };
+                let labels = env.ai_run(RESNET_50, bytes).await.map_err(permanent)?;
+                let Some(top) = labels.first() else {
+                    return Err(Error::app("the model gave no label"));
+                };
+                let label = json!({ "label": &*top.label, "score": top.score.millionths() });
+                Ok(Body::from(label.to_string()))
+            }
+        });
+        let label = label.await?;
+        serde_json::from_slice(label.bytes()).map_err(|error| Error::app(error.to_string()))
+    }
+
+    /// Asks the agent what to do about bytes that are gone.
+    async fn gone(&self) -> Result<String, Error> {
+        self.image.take();
+        let answer = self.tell("image-gone", "onImageGone", json!({})).await?;
+        Ok(answer.text().unwrap_or_default().into())
+    }
+
+    async fn persist(&self, method: &'static str, result: Json) -> Result<Body, Error> {
+        self.tell("persist-result", method, result.clone()).await?;
+        // The same again for whoever asks the platform, should the agent have been deaf.
+        Ok(Body::from(self.about(result).to_string()))
+    }
+
+    /// Calls the agent in a step, by a new stub each time: one that has seen a reset stays broken.
+    async fn tell(&self, name: &str, method: &'static str, about: Json) -> Result<Body, Error> {
+        let args = self.about(about).to_string();
+        // As patient as an outage of hours needs.
+        let patient = StepConfig::retries(60, Duration::from_secs(10), Backoff::Linear);
+        let call = || {
+            let (env, params, _) = self.parts();
+            let args = args.clone();
+            async move {
+                let agent = env.durable_object(AGENT).get_by_name(params.organisation());
+                agent.rpc(method, args).await
+            }
+        };
+        self.workflow.step().do_with(name, patient, call).await
+    }
+
+    fn about(&self, mut result: Json) -> Json {
+        result["name"] = self.params.name.as_str().into();
+        result["eventId"] = self.params.event_id.as_str().into();
+        result
+    }
+
+    fn parts(&self) -> (Env, Rc<Params>, Rc<RefCell<Option<Body>>>) {
+        (self.workflow.env().clone(), self.params.clone(), self.image.clone())
+    }
+}
+
+/// The bytes of the event, if R2 still holds them.
+async fn load(env: &Env, params: &Params) -> Result<Option<Body>, Error> {
+    let bucket = env.bucket(BUCKET);
+    let get = bucket.get(&params.key).only_if(Conditional::etag_matches(params.e_tag.as_str()));
+    Ok(get.execute().await?.and_then(|found| found.body))
+}
+
+/// What will not be different tomorrow is not tried again.
+fn permanent(error: Error) -> Error {
+    match error {
+        Error::Ai(error) if !error.is_transient() => Error::NonRetryable(error.to_string().into()),
+        other => other,
+    }
+}

@@ -138,8 +138,8 @@ impl Search {
     }
 
     /// The weather of the run that `seed` stands for.
-    pub fn swarm(seed: u64) -> Swarm {
-        Swarm::of_seed(seed, FaultSet::explored())
+    pub fn swarm(&self, seed: u64) -> Swarm {
+        Swarm::of_seed(seed, self.storm)
     }
 
     fn seeds(

@@ -246,7 +246,7 @@ fn document(checked: &[Checked], ok: bool) -> Value {
             "complete": line.complete,
             "unseen": line.unseen,
             "violations": broken.map(|(search, broken, file)| {
-                let mut json = explore::violation(broken, file.as_deref());
+                let mut json = explore::violation(search, broken, file.as_deref());
                 json["strategy"] = json!(search.strategy.name());
                 json["see"] = json!(see(search, broken, file.as_ref()));
                 json

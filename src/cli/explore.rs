@@ -156,7 +156,7 @@ fn story(search: &Search, broken: &Broken) -> String {
 
 fn origin(search: &Search, broken: &Broken) -> String {
     let found = match broken.seed {
-        Some(seed) => format!("{} seed {seed} ({})", search.strategy, Search::swarm(seed)),
+        Some(seed) => format!("{} seed {seed} ({})", search.strategy, search.swarm(seed)),
         None => format!("{} from seed {}", search.strategy, search.seed),
     };
     format!("{found}, shrunk from {} choices", broken.shrunk_from)
@@ -177,16 +177,16 @@ fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64)
         "sometimes": findings.seen.iter().map(|(name, times)| json!({
             "invariant": name, "times": times,
         })).collect::<Vec<_>>(),
-        "violations": violations.map(|(broken, file)| violation(broken, Some(file))).collect::<Vec<_>>(),
+        "violations": violations.map(|(broken, file)| violation(search, broken, Some(file))).collect::<Vec<_>>(),
     })
 }
 
 /// A shrunk violation for tools.
-pub fn violation(broken: &Broken, file: Option<&Path>) -> Value {
+pub fn violation(search: &Search, broken: &Broken, file: Option<&Path>) -> Value {
     let mut json = report::violation(&broken.run, &broken.violation);
     json["times"] = json!(broken.times);
     json["seed"] = json!(broken.seed);
-    json["swarm"] = json!(broken.seed.map(|seed| Search::swarm(seed).to_string()));
+    json["swarm"] = json!(broken.seed.map(|seed| search.swarm(seed).to_string()));
     json["requests"] = json!(broken.case.scenario.sends.len());
     json["deviations"] = json!(broken.case.tape.len());
     json["crashes"] = json!(broken.run.crashes);

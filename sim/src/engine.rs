@@ -66,6 +66,10 @@ impl World {
         let host = state.host_named(&name).unwrap_or_else(|| state.add_host(&name, true));
         let Some(body) = state.bodies.get(&engine.workflow).cloned() else { return };
         let slot = &mut state.hosts[usize::from(host)];
+        // The word to start a life can be overtaken by that for a later one, which it must not end.
+        if slot.engine.as_ref().is_some_and(|current| current.generation > engine.generation) {
+            return;
+        }
         let life = slot.life;
         slot.life += 1;
         slot.up = true;

@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod campaign;
+
 use proptest::prelude::*;
 use thunderhead::systems;
 use thunderhead_props::hunt::{self, Strategy};
-use thunderhead_props::{Expected, System, cases, storm};
-use thunderhead_sim::{Case, Source};
+use thunderhead_props::{System, cases, storm};
 
 fn comparisons() -> &'static System {
     systems::find("comparisons").expect("comparisons are registered")
@@ -34,25 +35,7 @@ proptest! {
 
 #[test]
 fn the_plan_is_refuted_in_every_degree_of_repair_and_shrinks_to_three_deviations() {
-    let system = comparisons();
-    for variant in system.variants {
-        let Expected::Refuted(promises) = variant.expected else { continue };
-        for strategy in [Strategy::Random, Strategy::Pct] {
-            let found = (0..400).find_map(|seed| {
-                let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
-                let (run, broken) = hunt::check(system, variant.name, &scenario, &source).unwrap();
-                let violation = broken.into_iter().find(|v| promises.contains(&v.invariant))?;
-                Some((Case { scenario, tape: run.tape() }, violation.invariant))
-            });
-            let (case, invariant) =
-                found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
-            assert!(small.tape.len() <= 3, "{}: {:?}", variant.name, small.tape);
-            let source = Source::Tape(small.tape.clone());
-            let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
-            assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");
-        }
-    }
+    campaign::refuted_and_made_small(comparisons(), 400);
 }
 
 /// What the plan breaks once the mistakes that hide the others are repaired: all of it is found.
@@ -82,12 +65,5 @@ fn a_campaign_finds_every_promise_that_the_repaired_plan_breaks() {
 
 #[test]
 fn a_campaign_meets_everything_that_sometimes_happens() {
-    let system = comparisons();
-    let mut unseen: Vec<_> = system.sometimes().collect();
-    for seed in 0..300 {
-        let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
-        let run = hunt::play(system, "reference", &scenario, &source).unwrap();
-        unseen.retain(|(_, seen)| !seen(&run.trace));
-    }
-    assert!(unseen.is_empty(), "{unseen:?}");
+    campaign::meets_everything(comparisons(), 300);
 }

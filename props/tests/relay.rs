@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod campaign;
+
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use thunderhead::systems;
-use thunderhead_props::hunt::{self, Strategy};
-use thunderhead_props::{Expected, System, cases, storm};
-use thunderhead_sim::{Case, Enumerate, FaultSet, Source};
+use thunderhead_props::{System, cases, hunt, storm};
+use thunderhead_sim::{Enumerate, FaultSet, Source};
 
 fn relay() -> &'static System {
     systems::find("relay").expect("the relay is registered")
@@ -44,25 +45,7 @@ fn proptest_shrinks_a_failing_storm_to_its_cause() {
 
 #[test]
 fn each_planted_bug_is_found_within_a_thousand_runs_and_shrinks_to_three_deviations() {
-    let system = relay();
-    for variant in system.variants {
-        let Expected::Refuted(promises) = variant.expected else { continue };
-        for strategy in [Strategy::Random, Strategy::Pct] {
-            let found = (0..1_000).find_map(|seed| {
-                let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
-                let (run, broken) = hunt::check(system, variant.name, &scenario, &source).unwrap();
-                let violation = broken.into_iter().find(|v| promises.contains(&v.invariant))?;
-                Some((Case { scenario, tape: run.tape() }, violation.invariant))
-            });
-            let (case, invariant) =
-                found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
-            assert!(small.tape.len() <= 3, "{}: {:?}", variant.name, small.tape);
-            let source = Source::Tape(small.tape.clone());
-            let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
-            assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");
-        }
-    }
+    campaign::refuted_and_made_small(relay(), 1_000);
 }
 
 /// Plays every run within bounds and says how many there were and how many broke a promise.
@@ -103,12 +86,5 @@ fn enumeration_finds_what_it_should() {
 
 #[test]
 fn a_campaign_meets_everything_that_sometimes_happens() {
-    let system = relay();
-    let mut unseen: Vec<_> = system.sometimes().collect();
-    for seed in 0..200 {
-        let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
-        let run = hunt::play(system, "reference", &scenario, &source).unwrap();
-        unseen.retain(|(_, seen)| !seen(&run.trace));
-    }
-    assert!(unseen.is_empty(), "{unseen:?}");
+    campaign::meets_everything(relay(), 200);
 }

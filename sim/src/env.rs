@@ -1,18 +1,15 @@
 //! What application code holds: its only way to the clock, to chance, and to the platform.
 
-use std::cell::RefCell;
 use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
-use crate::agenda::{Event, TimerId};
 use crate::ai::{self, Label};
 use crate::body::Body;
 use crate::bucket::Bucket;
-use crate::call::{Op, Outcome, Reply, Request, Response};
+use crate::call::{Op, Reply, Request, Response};
 use crate::choices::Odds;
 use crate::database::D1Database;
 use crate::error::Error;
@@ -23,9 +20,9 @@ use crate::object::{ObjectId, ObjectNamespace};
 use crate::producer::Queue;
 use crate::site::{Kind, OpCode};
 use crate::socket::WebSocket;
-use crate::task::Waits;
 use crate::time::Time;
 use crate::trace::What;
+use crate::wait::{Call, JoinHandle, Sleep};
 use crate::world::{Line, World};
 
 pub(crate) type Background = JoinHandle<Result<(), Error>>;
@@ -56,7 +53,7 @@ impl Env {
 
     /// Waits; other tasks run meanwhile.
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
-        Sleep { world: self.world.clone(), duration, until: None, timer: None }
+        Sleep::new(self.world.clone(), duration)
     }
 
     /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
@@ -75,19 +72,7 @@ impl Env {
 
     /// Runs `work` beside the caller, on the same host; it dies with the host.
     pub fn spawn<T: 'static>(&self, work: impl Future<Output = T> + 'static) -> JoinHandle<T> {
-        let joint = Rc::new(RefCell::new(Joint { output: None, waker: None }));
-        let handle = JoinHandle { world: self.world.clone(), joint: joint.clone() };
-        let work = async move {
-            let output = work.await;
-            let waker = {
-                let mut joint = joint.borrow_mut();
-                joint.output = Some(output);
-                joint.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        };
+        let (handle, work) = JoinHandle::new(self.world.clone(), work);
         self.world.spawn(self.host, None, Box::pin(work));
         handle
     }
@@ -214,7 +199,7 @@ impl Env {
     pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
         // An operation is large; in the world's keeping it does not make every future large too.
         let call = self.world.state().prepare(self.host, callee, line, op);
-        Call { world: self.world.clone(), call, submitted: false }
+        Call::new(self.world.clone(), call)
     }
 
     pub(crate) fn world(&self) -> &Rc<World> {
@@ -311,116 +296,5 @@ const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Objec
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Env(host {})", self.host)
-    }
-}
-
-struct Sleep {
-    world: Rc<World>,
-    duration: Duration,
-    /// When it ends, once it has begun.
-    until: Option<Time>,
-    /// The task that will be woken then, and by what.
-    timer: Option<(u32, TimerId)>,
-}
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Sleep { world, duration, until, timer } = self.get_mut();
-        let mut state = world.state();
-        let until = *until.get_or_insert(state.now + *duration);
-        if state.now >= until {
-            *timer = None;
-            return Poll::Ready(());
-        }
-        let task = state.waiting(cx);
-        match *timer {
-            // A task that is polled for another reason sleeps on: one wake-up is enough.
-            Some((sleeper, _)) if sleeper == task => {}
-            moved => {
-                moved.into_iter().for_each(|(_, id)| state.agenda.cancel(id));
-                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
-            }
-        }
-        state.tasks[task as usize].waits = Waits::Until(until);
-        Poll::Pending
-    }
-}
-
-impl Drop for Sleep {
-    /// Nobody waits any more: a wake-up would poll the task for nothing.
-    fn drop(&mut self) {
-        let Some((_, timer)) = self.timer else { return };
-        // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
-        if let Some(mut state) = self.world.idle_state() {
-            state.agenda.cancel(timer);
-        }
-    }
-}
-
-/// A call that is being made.
-pub(crate) struct Call {
-    world: Rc<World>,
-    call: u32,
-    submitted: bool,
-}
-
-impl Future for Call {
-    type Output = Outcome;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Call { world, call, submitted } = self.get_mut();
-        let (mut state, call) = (world.state(), *call);
-        if !*submitted {
-            // A host that is about to die sends nothing more.
-            if state.doomed.is_some() {
-                return Poll::Pending;
-            }
-            state.submit(call);
-            *submitted = true;
-        }
-        let flight = &state.calls[call as usize];
-        if flight.closed {
-            let outcome = flight.outcome.expect("a closed call has its outcome");
-            return Poll::Ready(state.trace.outcome(outcome).clone());
-        }
-        let task = state.waiting(cx);
-        state.calls[call as usize].task = Some(task);
-        state.tasks[task as usize].waits = Waits::Call(call);
-        Poll::Pending
-    }
-}
-
-struct Joint<T> {
-    output: Option<T>,
-    waker: Option<Waker>,
-}
-
-/// The result to come of spawned work.
-pub struct JoinHandle<T> {
-    world: Rc<World>,
-    joint: Rc<RefCell<Joint<T>>>,
-}
-
-impl<T> Future for JoinHandle<T> {
-    type Output = T;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let mut joint = self.joint.borrow_mut();
-        if let Some(output) = joint.output.take() {
-            return Poll::Ready(output);
-        }
-        joint.waker = Some(cx.waker().clone());
-        let mut state = self.world.state();
-        let task = state.current.expect("polled by the engine");
-        state.tasks[task as usize].waits = Waits::Elsewhere;
-        Poll::Pending
-    }
-}
-
-impl<T> std::fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("JoinHandle")
     }
 }

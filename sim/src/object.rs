@@ -11,11 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::body::{Body, hex};
 use crate::call::{Op, Reply};
-use crate::env::{Env, JoinHandle};
+use crate::env::Env;
 use crate::error::Error;
 use crate::host::Work;
 use crate::object_storage::ObjectStorage;
 use crate::time::Time;
+use crate::wait::JoinHandle;
 
 /// A class of durable objects.
 ///

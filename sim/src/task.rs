@@ -113,3 +113,22 @@ impl TaskWaker {
         (Arc::strong_count(&self.target) == 2).then_some(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waker_is_used_again_only_when_nobody_has_kept_a_copy() {
+        let woken = Arc::default();
+        let kept = TaskWaker::new(1, &woken);
+        let copy = kept.waker().clone();
+        assert!(kept.into_spare().is_none(), "the copy would wake another task");
+        copy.wake();
+        let spare = TaskWaker::new(2, &woken).into_spare().expect("nobody has a copy");
+        spare.retarget(3).waker().wake_by_ref();
+        let mut tasks = Vec::new();
+        woken.drain(&mut tasks);
+        assert_eq!(tasks, [1, 3]);
+    }
+}

@@ -1,0 +1,41 @@
+//! Searches over seeds that the tests of every system make.
+
+use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::{Expected, System};
+use thunderhead_sim::{Case, Source};
+
+/// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
+/// shrinks to at most three deviations that still break the same promise.
+pub fn refuted_and_made_small(system: &System, runs: u64) {
+    for variant in system.variants {
+        let Expected::Refuted(promises) = variant.expected else { continue };
+        for strategy in [Strategy::Random, Strategy::Pct] {
+            let found = (0..runs).find_map(|seed| {
+                let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
+                let (run, broken) = hunt::check(system, variant.name, &scenario, &source).unwrap();
+                let violation = broken.into_iter().find(|v| promises.contains(&v.invariant))?;
+                Some((Case { scenario, tape: run.tape() }, violation.invariant))
+            });
+            let (case, invariant) =
+                found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
+            let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
+            assert!(small.tape.len() <= 3, "{}: {:?}", variant.name, small.tape);
+            let source = Source::Tape(small.tape.clone());
+            let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
+            assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");
+        }
+    }
+}
+
+/// Every variant that must hold shows within so many runs everything that sometimes happens.
+pub fn meets_everything(system: &System, runs: u64) {
+    for variant in system.variants.iter().filter(|variant| variant.expected == Expected::Holds) {
+        let mut unseen: Vec<_> = system.sometimes().collect();
+        for seed in 0..runs {
+            let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
+            let run = hunt::play(system, variant.name, &scenario, &source).unwrap();
+            unseen.retain(|(_, seen)| !seen(&run.trace));
+        }
+        assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
+    }
+}

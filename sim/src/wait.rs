@@ -1,0 +1,162 @@
+//! What application code waits for: time, replies, and its own spawned work.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::agenda::{Event, TimerId};
+use crate::call::Outcome;
+use crate::task::Waits;
+use crate::time::Time;
+use crate::world::World;
+
+/// Waits for a time to pass.
+pub(crate) struct Sleep {
+    world: Rc<World>,
+    duration: Duration,
+    /// When it ends, once it has begun.
+    until: Option<Time>,
+    /// The task that will be woken then, and by what.
+    timer: Option<(u32, TimerId)>,
+}
+
+impl Sleep {
+    pub fn new(world: Rc<World>, duration: Duration) -> Sleep {
+        Sleep { world, duration, until: None, timer: None }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Sleep { world, duration, until, timer } = self.get_mut();
+        let mut state = world.state();
+        let until = *until.get_or_insert(state.now + *duration);
+        if state.now >= until {
+            *timer = None;
+            return Poll::Ready(());
+        }
+        let task = state.waiting(cx);
+        match *timer {
+            // A task that is polled for another reason sleeps on: one wake-up is enough.
+            Some((sleeper, _)) if sleeper == task => {}
+            moved => {
+                moved.into_iter().for_each(|(_, id)| state.agenda.cancel(id));
+                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
+            }
+        }
+        state.tasks[task as usize].waits = Waits::Until(until);
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    /// Nobody waits any more: a wake-up would poll the task for nothing.
+    fn drop(&mut self) {
+        let Some((_, timer)) = self.timer else { return };
+        // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
+        if let Some(mut state) = self.world.idle_state() {
+            state.agenda.cancel(timer);
+        }
+    }
+}
+
+/// A call that is being made.
+pub(crate) struct Call {
+    world: Rc<World>,
+    call: u32,
+    submitted: bool,
+}
+
+impl Call {
+    /// A call that has its number and waits to be made.
+    pub fn new(world: Rc<World>, call: u32) -> Call {
+        Call { world, call, submitted: false }
+    }
+}
+
+impl Future for Call {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        let Call { world, call, submitted } = self.get_mut();
+        let (mut state, call) = (world.state(), *call);
+        if !*submitted {
+            // A host that is about to die sends nothing more.
+            if state.doomed.is_some() {
+                return Poll::Pending;
+            }
+            state.submit(call);
+            *submitted = true;
+        }
+        let flight = &state.calls[call as usize];
+        if flight.closed {
+            let outcome = flight.outcome.expect("a closed call has its outcome");
+            return Poll::Ready(state.trace.outcome(outcome).clone());
+        }
+        let task = state.waiting(cx);
+        state.calls[call as usize].task = Some(task);
+        state.tasks[task as usize].waits = Waits::Call(call);
+        Poll::Pending
+    }
+}
+
+struct Joint<T> {
+    output: Option<T>,
+    waker: Option<Waker>,
+}
+
+/// The result to come of spawned work.
+pub struct JoinHandle<T> {
+    world: Rc<World>,
+    joint: Rc<RefCell<Joint<T>>>,
+}
+
+impl<T: 'static> JoinHandle<T> {
+    /// A handle, and the work that will give it its result.
+    pub(crate) fn new(
+        world: Rc<World>,
+        work: impl Future<Output = T> + 'static,
+    ) -> (JoinHandle<T>, impl Future<Output = ()> + 'static) {
+        let joint = Rc::new(RefCell::new(Joint { output: None, waker: None }));
+        let handle = JoinHandle { world, joint: joint.clone() };
+        let work = async move {
+            let output = work.await;
+            let waker = {
+                let mut joint = joint.borrow_mut();
+                joint.output = Some(output);
+                joint.waker.take()
+            };
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        };
+        (handle, work)
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = T;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let mut joint = self.joint.borrow_mut();
+        if let Some(output) = joint.output.take() {
+            return Poll::Ready(output);
+        }
+        joint.waker = Some(cx.waker().clone());
+        let mut state = self.world.state();
+        let task = state.current.expect("polled by the engine");
+        state.tasks[task as usize].waits = Waits::Elsewhere;
+        Poll::Pending
+    }
+}
+
+impl<T> std::fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("JoinHandle")
+    }
+}

@@ -81,16 +81,16 @@ impl Database {
     /// Only the last may have parameters. A statement that fails ends it; those before it have
     /// taken effect.
     pub fn exec(&mut self, sql: &str, bindings: &[Value]) -> Result<ResultSet, Error> {
-        let statements = script::split(sql);
-        let Some((last, before)) = statements.split_last() else {
+        let places = script::places(sql);
+        let Some((last, before)) = places.split_last() else {
             return Err(Error::new(
                 ErrorKind::NoStatement,
                 "SQL code did not contain a statement.",
             ));
         };
         let (mut read, mut written, mut changes, mut schema_changed) = (0, 0, 0, false);
-        for statement in before {
-            let set = self.run(statement, &[]).map_err(|error| match error.kind {
+        for place in before {
+            let set = self.run(&place.of(sql), &[]).map_err(|error| match error.kind {
                 ErrorKind::Bindings => Error::new(ErrorKind::Bindings, ONLY_LAST_HAS_PARAMETERS),
                 _ => error,
             })?;
@@ -99,7 +99,7 @@ impl Database {
             changes += set.changes;
             schema_changed |= set.schema_changed;
         }
-        let mut set = self.run(last, bindings)?;
+        let mut set = self.run(&last.of(sql), bindings)?;
         set.rows_read += read;
         set.rows_written += written;
         set.changes += changes;

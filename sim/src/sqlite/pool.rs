@@ -29,6 +29,8 @@ pub(super) struct Schema {
     /// What the last of them was answered.
     answer: ResultSet,
     next: RefCell<BTreeMap<Arc<str>, Rc<Schema>>>,
+    /// Answers to statements that changed nothing, such as `CREATE TABLE IF NOT EXISTS` once more.
+    unchanged: RefCell<BTreeMap<Arc<str>, ResultSet>>,
     idle: RefCell<Vec<Connection>>,
 }
 
@@ -56,7 +58,11 @@ impl Schema {
         if let Some(next) = self.next.borrow().get(statement.sql) {
             return Ok(Some((Rc::clone(next), next.answer.clone())));
         }
+        if let Some(answer) = self.unchanged.borrow().get(statement.sql) {
+            return Ok(Some((Rc::clone(self), answer.clone())));
+        }
         let mut connection = self.idle_or_new();
+        connection.reset_counters();
         let answer = match connection.run(statement, &[]) {
             Ok(answer) => answer,
             Err(error) => {
@@ -70,11 +76,16 @@ impl Schema {
             return Ok(None);
         }
         let sql: Arc<str> = statement.sql.into();
+        SCHEMAS.set(SCHEMAS.get() + 1);
+        if !answer.schema_changed {
+            self.give_back(connection);
+            self.unchanged.borrow_mut().insert(sql, answer.clone());
+            return Ok(Some((Rc::clone(self), answer)));
+        }
         let mut statements = self.statements.clone();
         statements.push(Arc::clone(&sql));
         let next = Rc::new(Schema { statements, answer: answer.clone(), ..Schema::default() });
         next.give_back(connection);
-        SCHEMAS.set(SCHEMAS.get() + 1);
         self.next.borrow_mut().insert(sql, Rc::clone(&next));
         Ok(Some((next, answer)))
     }
@@ -103,6 +114,27 @@ impl Schema {
         let mut idle = self.idle.borrow_mut();
         if idle.len() < MAX_IDLE {
             idle.push(connection);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Database;
+    use super::super::script::split;
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_there_already_costs_neither_a_schema_nor_a_connection() {
+        let sql = "create table if not exists a(x)";
+        let create = split(sql)[0];
+        let (schema, _) = Schema::empty().after(&create).unwrap().expect("a table can be pooled");
+        // A connection with a past, on which rows have changed.
+        Database::open(0).exec(&format!("{sql}; insert into a values(1)"), &[]).unwrap();
+        for _ in 0..2 {
+            let (again, answer) = schema.after(&create).unwrap().expect("and asked for again");
+            assert!(Rc::ptr_eq(&again, &schema) && !answer.schema_changed);
+            assert_eq!(schema.idle.borrow().len(), 1);
         }
     }
 }

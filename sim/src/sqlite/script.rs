@@ -3,6 +3,11 @@
 //! A database that has run nothing but schema statements has no connection yet; this is what
 //! recognises them. It also finds the few words that need care wherever they stand.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::rc::Rc;
+
 /// One statement of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Statement<'a> {
@@ -48,6 +53,49 @@ impl Statement<'_> {
     pub fn changes_schema(&self) -> bool {
         matches!(self.kind, Kind::Create | Kind::Schema)
     }
+}
+
+/// More different texts than any application has; beyond it the memory begins anew.
+const MAX_KNOWN: usize = 4_096;
+
+thread_local! {
+    /// Where the statements of a text are, for an application says the same things in every run.
+    static KNOWN: RefCell<BTreeMap<Box<str>, Rc<[Place]>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// A statement without its text.
+#[derive(Clone)]
+pub(super) struct Place {
+    at: Range<usize>,
+    kind: Kind,
+    words: u16,
+}
+
+impl Place {
+    /// The statement, given the text that it is in.
+    pub fn of<'a>(&self, sql: &'a str) -> Statement<'a> {
+        Statement { sql: &sql[self.at.clone()], kind: self.kind, words: self.words }
+    }
+}
+
+/// Where the statements of a script are; as [`split`], but each text is looked through only once.
+pub(super) fn places(sql: &str) -> Rc<[Place]> {
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(places) = known.get(sql) {
+            return Rc::clone(places);
+        }
+        let place = |statement: Statement<'_>| {
+            let start = statement.sql.as_ptr().addr() - sql.as_ptr().addr();
+            let at = start..start + statement.sql.len();
+            Place { at, kind: statement.kind, words: statement.words }
+        };
+        let places: Rc<[Place]> = split(sql).into_iter().map(place).collect();
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(sql.into(), Rc::clone(&places));
+        places
+    })
 }
 
 /// The statements of a script; empty ones are left out.
@@ -215,6 +263,15 @@ mod tests {
         assert_eq!(texts(&format!("{trigger}; select 1")), [trigger, "select 1"]);
         assert_eq!(texts(" ; -- nothing\n"), Vec::<&str>::new());
         assert_eq!(texts("select 'it''s;'; x"), ["select 'it''s;'", "x"]);
+    }
+
+    #[test]
+    fn a_text_that_was_seen_before_has_the_same_statements() {
+        let sql = "create table a(b); insert into a values (';') ; -- end";
+        for _ in 0..2 {
+            let statements: Vec<_> = places(sql).iter().map(|place| place.of(sql)).collect();
+            assert_eq!(statements, split(sql));
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use thunderhead_sim::queue::{self, Fate, MessageBody, Queues};
+use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Queues};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
 
@@ -93,6 +93,16 @@ impl History {
         self.trace.set_op(call, Op::R2(r2::Op::head("photos", "cat")));
         let outcome = self.trace.keep(Ok(Reply::R2(r2::Reply::NotFound)));
         self.push(What::Effect { call, outcome })
+    }
+
+    /// A message reaches its consumer.
+    pub fn reaches(&mut self, message: MessageId) -> &mut History {
+        self.calls += 1;
+        let mut op = deliver();
+        if let Op::Deliver { batch, .. } = &mut op {
+            batch.messages[0].id = message;
+        }
+        self.begins(self.calls, op)
     }
 
     /// The one message of the history sets out to its consumer.

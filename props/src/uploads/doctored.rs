@@ -6,7 +6,7 @@ use thunderhead_sim::ai::{self, Label, Score};
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Metrics};
 use thunderhead_sim::r2::{self, Action, Date, Notification, NotificationObject};
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Body, Op, Reply, Request, Response, Trace, What, workflow};
+use thunderhead_sim::{Body, Error, Op, Reply, Request, Response, Trace, What, workflow};
 
 use super::world::event_id;
 use crate::mutant::History;
@@ -73,6 +73,21 @@ impl Doctored {
         self
     }
 
+    /// A consumer begins with a message.
+    pub fn delivered(&mut self, message: u8) -> &mut Doctored {
+        self.history.reaches(id(message));
+        self
+    }
+
+    /// The agent begins with a call.
+    pub fn asked_agent(&mut self, method: &str) -> &mut Doctored {
+        self.calls += 1;
+        let object = "ORGANIZATION:acme".into();
+        let op = Op::Rpc { object, method: method.into(), args: Body::empty() };
+        self.history.begins(self.calls, op);
+        self
+    }
+
     pub fn acked(&mut self, message: u8) -> &mut Doctored {
         self.settled(message, Fate::Acked)
     }
@@ -87,6 +102,14 @@ impl Doctored {
         let reply = Reply::Workflow(workflow::Reply::Instance { id: id.into() });
         self.history.effect_of(op, Ok(reply));
         self.history.push_as(&format!("OrganizationWorkflow/{id}"), What::Boot { life: 1 });
+        self
+    }
+
+    /// Creating the instance for these bytes fails.
+    pub fn refused(&mut self, bytes: &str, error: workflow::Error) -> &mut Doctored {
+        let id = format!("imgcls_{}", event_of(bytes));
+        let op = Op::Workflow(workflow::Op::create("OrganizationWorkflow", &id, "{}"));
+        self.history.effect_of(op, Err(Error::Workflow(error)));
         self
     }
 

@@ -39,7 +39,7 @@ fn one_workflow(trace: &Trace) -> Result<(), Finding> {
     let mut instance: BTreeMap<String, &str> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
-            Fact::Create { id, params, made: new } => {
+            Fact::Create { id, params, made: new, .. } => {
                 if new && !made.insert(id) {
                     return Err(Finding::at(at, format!("{id} is created twice")));
                 }

@@ -7,7 +7,7 @@ use thunderhead_sim::ai::Label;
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::sqlite::RowChange;
-use thunderhead_sim::{Body, Op, Outcome, Reply, Request, Response, Trace, What, workflow};
+use thunderhead_sim::{Body, Error, Op, Outcome, Reply, Request, Response, Trace, What, workflow};
 
 /// The bucket of the pipeline.
 const BUCKET: &str = "images";
@@ -39,8 +39,9 @@ pub enum Fact<'a> {
     Delivered(MessageId),
     /// The queue has decided about a message.
     Settled(MessageId, &'a Fate),
-    /// `create` was answered: the id, the parameters, whether there is a new instance.
-    Create { id: &'a str, params: &'a Body, made: bool },
+    /// `create` was answered: the id, the parameters, whether there is a new instance, and whether it was
+    /// refused because there is an old one.
+    Create { id: &'a str, params: &'a Body, made: bool, duplicate: bool },
     /// There is an instance of this id.
     Exists(&'a str),
     /// A life of an instance begins.
@@ -146,6 +147,7 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
             id: options.id.as_deref()?,
             params: options.params.as_ref()?,
             made: outcome.is_ok(),
+            duplicate: matches!(outcome, Err(Error::Workflow(error)) if error.is_already_exists()),
         }),
         (Op::Workflow(op), Ok(_)) if op.engine().is_none() => op.instance().map(Fact::Exists),
         (Op::Ai(op), Ok(Reply::Ai(labels))) => Some(Fact::Labelled(&op.image, labels)),

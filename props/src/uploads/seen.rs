@@ -91,7 +91,7 @@ fn fails(trace: &Trace) -> bool {
 }
 
 fn exists(trace: &Trace) -> bool {
-    facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { made: false, .. }))
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { duplicate: true, .. }))
 }
 
 fn refetched(trace: &Trace) -> bool {
@@ -100,6 +100,8 @@ fn refetched(trace: &Trace) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use thunderhead_sim::workflow::{self, AlreadyExists};
+
     use super::*;
     use crate::uploads::doctored::Doctored;
 
@@ -109,6 +111,31 @@ mod tests {
         bytes.stored("one", 1).stored("one", 2);
         assert!(!same_bytes(&bytes.trace()), "nothing in between");
         assert!(same_bytes(&bytes.removed(3).stored("one", 4).trace()));
+    }
+
+    #[test]
+    fn a_notification_that_overtakes_another_is_seen() {
+        let mut both = Doctored::default();
+        both.stored("one", 1).stored("two", 2);
+        assert!(!overtaken(&both.clone().delivered(1).delivered(2).delivered(2).trace()));
+        assert!(overtaken(&both.delivered(2).delivered(1).trace()));
+    }
+
+    #[test]
+    fn an_image_that_is_gone_is_seen() {
+        let mut one = Doctored::default();
+        one.stored("one", 1).asked_agent("persistResult");
+        assert!(!image_gone(&one.trace()));
+        assert!(image_gone(&one.asked_agent("onImageGone").trace()));
+    }
+
+    #[test]
+    fn an_instance_that_exists_is_seen_and_a_create_that_only_failed_is_not() {
+        let mut one = Doctored::default();
+        one.created("one", None).refused("one", workflow::Error::service(10001));
+        assert!(!exists(&one.trace()));
+        let duplicate = workflow::Error::already_exists("a", AlreadyExists::Production, false);
+        assert!(exists(&one.refused("one", duplicate).trace()));
     }
 
     #[test]

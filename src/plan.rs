@@ -55,6 +55,15 @@ impl Plan {
         Ok(Plan { system, variant: variant.name, file })
     }
 
+    /// The same requests and the same weather on another variant, of which nothing is expected but that
+    /// its promises hold.
+    pub fn on(self, variant: &'static str) -> Plan {
+        let mut file = self.file;
+        file.script.variant = Some(variant.into());
+        file.script.expect = None;
+        Plan { file, variant, ..self }
+    }
+
     /// The script.
     pub fn script(&self) -> &Script {
         &self.file.script

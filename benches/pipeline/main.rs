@@ -15,6 +15,10 @@ use thunderhead_props::judge;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{FaultSet, Run, Scenario, Source, Swarm, simulate};
 
+/// The allocator of the command line, whose searches this is to measure. SQLite has its own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How many seeds one measurement goes through.
 const SEEDS: u64 = 2_000;
 /// How often it is repeated; the best counts, since whatever else runs here only ever slows it.

@@ -1,6 +1,6 @@
 //! Reads what the command line names: files, systems, variants.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thunderhead::{plan::Plan, systems};
 use thunderhead_props::System;
@@ -17,6 +17,30 @@ pub fn text(path: &Path) -> Result<String, Trouble> {
 /// The script in a file.
 pub fn script(path: &Path) -> Result<ScriptFile, Trouble> {
     Ok(Script::parse(&path.display().to_string(), &text(path)?)?)
+}
+
+/// A script and, if another than its own, the variant to play it on.
+#[derive(Debug, clap::Args)]
+pub struct Scenario {
+    /// A scenario script, or a failure file.
+    file: PathBuf,
+    /// Play its requests and its weather on this variant; all that is expected then is that it holds.
+    #[arg(long)]
+    variant: Option<String>,
+}
+
+impl Scenario {
+    /// The script, with every name looked up.
+    pub fn plan(&self) -> Result<Plan, Trouble> {
+        let own = plan(&self.file)?;
+        match &self.variant {
+            None => Ok(own),
+            Some(name) => {
+                let variant = variant(own.system, Some(name))?;
+                Ok(own.on(variant))
+            }
+        }
+    }
 }
 
 /// The script in a file, with every name looked up.

@@ -1,7 +1,6 @@
 //! `thunderhead run FILE`: plays a scenario and checks what it expects.
 
 use std::fmt::Write;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use thunderhead::plan::{Plan, Played};
@@ -13,12 +12,12 @@ use super::{Answer, Trouble, input};
 /// What `run` is told.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A scenario script, or a failure file.
-    file: PathBuf,
+    #[command(flatten)]
+    scenario: input::Scenario,
 }
 
 pub fn run(args: &Args) -> Result<Answer, Trouble> {
-    let plan = input::plan(&args.file)?;
+    let plan = args.scenario.plan()?;
     let played = plan.play()?;
     let ok = played.disappointments.is_empty();
     for idle in &played.idle {

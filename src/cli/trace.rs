@@ -1,7 +1,5 @@
 //! `thunderhead trace FILE`: the history of a scenario or a failure.
 
-use std::path::PathBuf;
-
 use serde_json::{Value, json};
 
 use super::{Answer, Trouble, input};
@@ -9,8 +7,8 @@ use super::{Answer, Trouble, input};
 /// What `trace` is told.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A scenario script, or a failure file.
-    file: PathBuf,
+    #[command(flatten)]
+    scenario: input::Scenario,
     /// For eyes, for tools, or for a page that draws sequence diagrams.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -24,7 +22,7 @@ enum Format {
 }
 
 pub fn trace(args: &Args) -> Result<Answer, Trouble> {
-    let plan = input::plan(&args.file)?;
+    let plan = args.scenario.plan()?;
     let run = plan.play()?.run;
     let text = match args.format {
         Format::Text => run.trace.to_string(),

@@ -1,0 +1,53 @@
+//! Generations: a durable object drives the provider's jobs for one request, streams each artifact to
+//! R2 and D1 as it comes, and survives anything.
+//!
+//! Route → object (storage, alarm, watch message) → provider → object → R2 → D1. `generation.rs` is
+//! where it is decided what happens next, `job.rs` what happens to one artifact.
+
+mod generation;
+mod job;
+mod library;
+mod names;
+mod provider;
+mod routes;
+mod store;
+mod studio;
+mod uuid;
+mod watch;
+mod wire;
+mod workload;
+
+use thunderhead_props::{Expected, GENERATIONS, System, Variant};
+use thunderhead_sim::Cloud;
+use thunderhead_sim::queue::QueueConfig;
+use thunderhead_sim::r2::BucketConfig;
+
+use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
+
+/// Generations: one implementation that holds.
+pub static SYSTEM: System = System {
+    name: "generations",
+    about: "a durable object drives N provider jobs, and never loses an artifact",
+    variants: &[Variant {
+        name: "reference",
+        about: "names its jobs before it asks for them, and has the library count",
+        expected: Expected::Holds,
+    }],
+    mount,
+    workload: workload::workload,
+    smallest: workload::smallest,
+    invariants: GENERATIONS,
+};
+
+fn mount(cloud: &mut Cloud, _variant: &str) {
+    cloud.bucket(BUCKET, BucketConfig::default());
+    cloud.d1(LIBRARY);
+    cloud.migrate(LIBRARY, library::SCHEMA);
+    cloud.queue(WATCH, QueueConfig::default());
+    cloud.queue(WATCH_LATER, QueueConfig::default());
+    cloud.worker(WEB).fetch(routes::web);
+    cloud.worker("watcher").queue(&watch::queues(), watch::consume);
+    cloud.durable_object::<generation::Generation>(GENERATION);
+    provider::mount(cloud);
+    studio::mount(cloud);
+}

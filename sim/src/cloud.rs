@@ -83,10 +83,11 @@ impl Cloud<'_> {
     /// assert!(run.unwrap().trace.to_string().contains(r#"200 "0 cats""#));
     /// ```
     pub fn migrate(&mut self, database: &str, schema: &[&str]) {
-        let statements = schema.iter().map(|sql| d1::Statement::new(*sql));
-        let op = d1::Op::batch(database, statements);
-        let applied = self.world.state().d1.apply(Time::ZERO, &op).reply;
-        applied.unwrap_or_else(|error| panic!("schema of `{database}`: {error}"));
+        for sql in schema {
+            let op = d1::Op::run(database, d1::Statement::new(*sql));
+            let applied = self.world.state().d1.apply(Time::ZERO, &op).reply;
+            applied.unwrap_or_else(|error| panic!("schema of `{database}`: {error}"));
+        }
     }
 
     /// Binds a workflow to a name.

@@ -25,7 +25,7 @@ pub const WATCH_DELAY: u32 = 30;
 const RETRY: Duration = Duration::from_secs(5);
 /// The object looks at its tasks again after as long as they have taken so far, within these bounds.
 const LOOK_MIN: Duration = Duration::from_secs(20);
-const LOOK_MAX: Duration = Duration::from_secs(120);
+const LOOK_MAX: Duration = Duration::from_secs(300);
 /// How long after the last request to the bucket nothing of it is on its way any more.
 const SETTLED: Duration = Duration::from_secs(900);
 
@@ -54,7 +54,12 @@ impl DurableObject for Generation {
         match method {
             "create" => self.create(read(&args)?).await,
             "progress" => {
-                self.mind()?;
+                // Whoever asks finds out that the alarm was lost.
+                if self.ctx.storage().get_alarm().is_none() {
+                    self.look()?
+                } else {
+                    self.mind()?
+                }
                 Ok(write(&self.store.progress()?))
             }
             "webhook" => self.webhook(&read(&args)?).map(|told| write(&told)),

@@ -10,8 +10,12 @@ use super::generation::WATCH_DELAY;
 use super::names::{GENERATION, WATCH, WATCH_LATER};
 use super::wire::read;
 
-/// The two queues it consumes. Together they try for an hour and a half, which is longer than any
-/// generation may take.
+/// How much longer each pause is than the one before, and the longest, in seconds.
+const PAUSE_STEP: u32 = WATCH_DELAY;
+const PAUSE_MAX: u32 = 300;
+
+/// The two queues it consumes. Together they try for half a day, which is longer than any generation
+/// may take.
 pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
     let watch = ConsumerConfig {
         max_batch_timeout: Duration::from_secs(1),
@@ -29,7 +33,9 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
     for message in batch.messages() {
         match look_after(&env, message).await {
             Ok(true) => message.ack(),
-            Ok(false) | Err(_) => message.retry(),
+            Ok(false) | Err(_) => {
+                message.retry_with((PAUSE_STEP * message.attempts()).min(PAUSE_MAX));
+            }
         }
     }
     Ok(())

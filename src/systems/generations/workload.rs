@@ -9,8 +9,8 @@ use super::studio::STUDIO;
 const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
 const MODELS: [&str; 3] = ["image-1", "image-2", "video-1"];
 const TAGS: [&str; 3] = ["cats", "rain", "draft"];
-/// Some are over in the middle of a storm.
-const TIMEOUTS: [Option<u64>; 5] = [None, Some(8), Some(25), Some(50), Some(90)];
+/// Some are over in the middle of a storm, and some long after it.
+const TIMEOUTS: [Option<u64>; 6] = [None, None, Some(8), Some(25), Some(50), Some(3_000)];
 const NOBODY: &str = "01234567-89ab-7def-8123-456789abcdef";
 
 /// Up to three generations, with what goes around them.

@@ -1,0 +1,163 @@
+//! What clients, subscribers and the provider are told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::{Request, Trace};
+
+use super::reading::{Seen, Shelves, given, json, seen};
+use crate::invariant::{Finding, Invariant, Property};
+
+pub static ONE_PER_KEY: Invariant = Invariant {
+    name: "one generation per key",
+    about: "a request that is repeated under the same key is given the same id",
+    property: Property::Always(one_per_key),
+};
+
+pub static KNOWN: Invariant = Invariant {
+    name: "an id that was given is known",
+    about: "nobody is told that there is no generation of an id that was given before",
+    property: Property::Always(known),
+};
+
+pub static FORWARD: Invariant = Invariant {
+    name: "status only goes forward",
+    about: "what was seen to be ready or failed, in an answer or in the library, stays so in answers",
+    property: Property::Always(forward),
+};
+
+pub static STRANGERS: Invariant = Invariant {
+    name: "a stray webhook changes nothing",
+    about: "a webhook for a generation that is not known or is over is told so, and stores nothing",
+    property: Property::Always(strangers),
+};
+
+pub static TOLD: Invariant = Invariant {
+    name: "progress is true",
+    about: "subscribers are told of no more artifacts than there are, and of the end when it is there",
+    property: Property::Always(told),
+};
+
+fn one_per_key(trace: &Trace) -> Result<(), Finding> {
+    let mut ids: BTreeMap<String, String> = BTreeMap::new();
+    for given in given(trace) {
+        let Some(key) = given.wanted["idempotencyKey"].as_str() else { continue };
+        let first = ids.entry(key.into()).or_insert_with(|| given.id.clone());
+        if *first != given.id {
+            let message = format!("the key {key} is given {} after {first}", given.id);
+            return Err(Finding::at(given.event, message));
+        }
+    }
+    Ok(())
+}
+
+/// The generation that a request asks about.
+fn asks_about(request: &Request) -> Option<&str> {
+    let get = &*request.method == "GET";
+    request.path.strip_prefix("/generations/").filter(|_| get)
+}
+
+fn known(trace: &Trace) -> Result<(), Finding> {
+    let given = given(trace);
+    let mut asked: BTreeMap<u32, &str> = BTreeMap::new();
+    for (event, _, seen) in seen(trace) {
+        match seen {
+            Seen::Asked { call, request } => {
+                let before = |id: &&str| given.iter().any(|g| g.event < event && g.id == *id);
+                asked.extend(asks_about(request).filter(before).map(|id| (call, id)));
+            }
+            Seen::Answered { call, response } if response.status == 404 => {
+                if let Some(id) = asked.get(&call) {
+                    let message = format!("{id} was given, and now there is no such generation");
+                    return Err(Finding::at(event, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn forward(trace: &Trace) -> Result<(), Finding> {
+    let mut shelves = Shelves::default();
+    // The final status of each generation that somebody has seen, and what was known when a
+    // question came.
+    let mut ended: BTreeMap<&str, String> = BTreeMap::new();
+    let mut asked: BTreeMap<u32, (&str, Option<String>)> = BTreeMap::new();
+    for (event, at, seen) in seen(trace) {
+        shelves.learn(at, &seen);
+        match seen {
+            Seen::Asked { call, request } => {
+                let Some(id) = asks_about(request) else { continue };
+                let in_library = shelves.generations.get(id).map(|row| row.status.to_string());
+                asked.insert(call, (id, in_library.or_else(|| ended.get(id).cloned())));
+            }
+            Seen::Answered { call, response } if response.status == 200 => {
+                let Some((id, known)) = asked.get(&call) else { continue };
+                let answer = json(&response.body);
+                let status = answer["status"].as_str().unwrap_or_default();
+                if known.as_ref().is_some_and(|known| known != status) {
+                    let known = known.as_deref().unwrap_or_default();
+                    let message = format!("{id} was {known}, and is said to be {status}");
+                    return Err(Finding::at(event, message));
+                }
+                if status != "active" {
+                    ended.insert(id, status.into());
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn strangers(trace: &Trace) -> Result<(), Finding> {
+    let mut shelves = Shelves::default();
+    let mut created = BTreeSet::new();
+    let mut asked: BTreeMap<u32, (&str, &str)> = BTreeMap::new();
+    for (event, at, seen) in seen(trace) {
+        shelves.learn(at, &seen);
+        match seen {
+            Seen::Created { generation, .. } => drop(created.insert(generation)),
+            Seen::Stored { generation } if !created.contains(generation) => {
+                let message = format!("{generation} stores something, and nobody has asked for it");
+                return Err(Finding::at(event, message));
+            }
+            Seen::Asked { call, request } => {
+                let id = request.path.strip_prefix("/webhook?generation_id=");
+                let Some(id) = id else { continue };
+                if shelves.generations.contains_key(id) {
+                    asked.insert(call, (id, "over"));
+                } else if !created.contains(id) {
+                    asked.insert(call, (id, "unknown"));
+                }
+            }
+            Seen::Answered { call, response } if response.status < 400 => {
+                if let Some((id, what)) = asked.get(&call) {
+                    let message = format!("a webhook for {id}, which is {what}, is welcome");
+                    return Err(Finding::at(event, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn told(trace: &Trace) -> Result<(), Finding> {
+    let mut shelves = Shelves::default();
+    for (event, at, seen) in seen(trace) {
+        shelves.learn(at, &seen);
+        let Seen::Told { generation, message } = seen else { continue };
+        let said = json(message);
+        let ready = said["ready"].as_u64().unwrap_or_default() as usize;
+        let there = shelves.count_of(generation);
+        if ready > there {
+            let message = format!("{generation} tells of {ready} artifacts, and there are {there}");
+            return Err(Finding::at(event, message));
+        }
+        if said["standing"] == "settled" && !shelves.generations.contains_key(generation) {
+            return Err(Finding::at(event, format!("{generation} tells of its end too early")));
+        }
+    }
+    Ok(())
+}

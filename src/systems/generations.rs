@@ -8,6 +8,7 @@ mod generation;
 mod job;
 mod library;
 mod names;
+mod plan;
 mod provider;
 mod routes;
 mod store;
@@ -24,30 +25,57 @@ use thunderhead_sim::r2::BucketConfig;
 
 use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
 
-/// Generations: one implementation that holds.
+/// What the plan breaks once its artifacts can be written at all.
+const BROKEN: &[&str] = &[
+    "every request ends",
+    "a generation counts its artifacts",
+    "nothing is left over",
+    "one generation per key",
+];
+
+/// Generations: one implementation that holds, the plan, and the plan in two degrees of repair.
 pub static SYSTEM: System = System {
     name: "generations",
     about: "a durable object drives N provider jobs, and never loses an artifact",
-    variants: &[Variant {
-        name: "reference",
-        about: "names its jobs before it asks for them, and has the library count",
-        expected: Expected::Holds,
-    }],
+    variants: &[
+        Variant {
+            name: "reference",
+            about: "names its jobs before it asks for them, and has the library count",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "as-written",
+            about: "the plan to the letter, with the foreign key of its schema",
+            expected: Expected::Refuted(&["nothing is left over", "every request ends"]),
+        },
+        Variant {
+            name: "no-foreign-key",
+            about: "the plan, without the foreign key; a request fired again keeps its name",
+            expected: Expected::Refuted(BROKEN),
+        },
+        Variant {
+            name: "fires-anew",
+            about: "the same, where a request fired again after a restart is a new one",
+            expected: Expected::Refuted(BROKEN),
+        },
+    ],
     mount,
     workload: workload::workload,
     smallest: workload::smallest,
     invariants: GENERATIONS,
 };
 
-fn mount(cloud: &mut Cloud, _variant: &str) {
+fn mount(cloud: &mut Cloud, variant: &str) {
     cloud.bucket(BUCKET, BucketConfig::default());
     cloud.d1(LIBRARY);
-    cloud.migrate(LIBRARY, library::SCHEMA);
-    cloud.queue(WATCH, QueueConfig::default());
-    cloud.queue(WATCH_LATER, QueueConfig::default());
-    cloud.worker(WEB).fetch(routes::web);
-    cloud.worker("watcher").queue(&watch::queues(), watch::consume);
-    cloud.durable_object::<generation::Generation>(GENERATION);
+    if !plan::mount(cloud, variant) {
+        cloud.migrate(LIBRARY, library::SCHEMA);
+        cloud.queue(WATCH, QueueConfig::default());
+        cloud.queue(WATCH_LATER, QueueConfig::default());
+        cloud.worker(WEB).fetch(routes::web);
+        cloud.worker("watcher").queue(&watch::queues(), watch::consume);
+        cloud.durable_object::<generation::Generation>(GENERATION);
+    }
     provider::mount(cloud);
     studio::mount(cloud);
 }

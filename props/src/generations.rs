@@ -5,6 +5,9 @@ mod answers;
 mod artifacts;
 mod ends;
 mod reading;
+mod sightings;
+#[cfg(test)]
+mod testing;
 
 use crate::invariant::Invariant;
 
@@ -25,4 +28,16 @@ pub const GENERATIONS: &[&Invariant] = &[
     &answers::FORWARD,
     &answers::STRANGERS,
     &answers::TOLD,
+    &sightings::SOME_FAIL,
+    &sightings::ALL_FAIL,
+    &sightings::TIMED_OUT,
+    &sightings::RETRIED,
+    &sightings::EXPIRED,
+    &sightings::OVERTAKEN,
+    &sightings::STRAY,
+    &sightings::LATE,
+    &sightings::RESUMED,
+    &sightings::SWEPT,
+    &sightings::REPEATED,
+    &sightings::SUBSCRIBED,
 ];

@@ -31,3 +31,13 @@ proptest! {
         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
     }
 }
+
+#[test]
+fn the_plan_is_refuted_in_every_reading_and_shrinks_to_three_deviations() {
+    campaign::refuted_and_made_small(generations(), 400);
+}
+
+#[test]
+fn a_campaign_meets_everything_that_sometimes_happens() {
+    campaign::meets_everything(generations(), 600);
+}

@@ -161,3 +161,82 @@ fn told(trace: &Trace) -> Result<(), Finding> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::generations::testing::Story;
+
+    #[test]
+    fn a_key_that_is_given_two_ids_is_rejected() {
+        let named = json!({ "idempotencyKey": "k" });
+        let mut story = Story::given(&named);
+        story.give(1, "g", &named).give(2, "h", &json!({ "idempotencyKey": "l" }));
+        assert_eq!(one_per_key(&story.give(3, "i", &json!({})).trace()), Ok(()));
+        assert!(one_per_key(&story.give(4, "h", &named).trace()).is_err());
+    }
+
+    #[test]
+    fn an_id_that_was_given_and_is_not_found_is_rejected() {
+        let mut story = Story::default();
+        story.told(1, "g", 404, "").give(2, "g", &json!({})).told(3, "h", 404, "");
+        assert_eq!(known(&story.told(4, "g", 503, "").trace()), Ok(()));
+        assert!(known(&story.told(5, "g", 404, "").trace()).is_err());
+    }
+
+    #[test]
+    fn a_status_that_goes_back_is_rejected() {
+        let begun = || {
+            let mut story = Story::given(&json!({}));
+            story
+                .told(1, "g", 200, "active")
+                .told(2, "g", 200, "failed")
+                .told(3, "g", 200, "failed");
+            story
+        };
+        assert_eq!(forward(&begun().told(4, "h", 200, "active").trace()), Ok(()));
+        assert!(forward(&begun().told(4, "g", 200, "active").trace()).is_err());
+        assert!(forward(&begun().told(4, "g", 200, "ready").trace()).is_err());
+    }
+
+    #[test]
+    fn what_the_library_has_is_not_said_to_be_active() {
+        let mut story = Story::given(&json!({}));
+        let path = "/generations/g";
+        // A question from before the end may be answered as it was.
+        story.asked(1, "GET", path, &json!({})).written("g", "failed", 0);
+        story.answered(1, 200, &json!({ "status": "active" }));
+        assert_eq!(forward(&story.trace()), Ok(()));
+        assert!(forward(&story.told(2, "g", 200, "active").trace()).is_err());
+    }
+
+    #[test]
+    fn a_stray_webhook_that_is_welcome_is_rejected() {
+        let mut story = Story::given(&json!({}));
+        story.webhook(1, "g", 200).webhook(2, "nobody", 404).webhook(3, "nobody", 503);
+        story.written("g", "failed", 0).webhook(4, "g", 410);
+        assert_eq!(strangers(&story.trace()), Ok(()));
+        assert!(strangers(&story.webhook(5, "g", 200).trace()).is_err());
+        let mut story = Story::given(&json!({}));
+        assert!(strangers(&story.webhook(1, "nobody", 200).trace()).is_err());
+    }
+
+    #[test]
+    fn a_stranger_that_stores_something_is_rejected() {
+        let mut story = Story::given(&json!({}));
+        assert_eq!(strangers(&story.stored("g").trace()), Ok(()));
+        assert!(strangers(&story.stored("nobody").trace()).is_err());
+    }
+
+    #[test]
+    fn progress_ahead_of_the_library_is_rejected() {
+        let mut story = Story::given(&json!({}));
+        story.pushed("g", &json!({ "ready": 0 })).made("a").pushed("g", &json!({ "ready": 1 }));
+        assert_eq!(told(&story.trace()), Ok(()));
+        assert!(told(&story.pushed("g", &json!({ "ready": 2 })).trace()).is_err());
+        let mut story = Story::given(&json!({}));
+        assert!(told(&story.pushed("g", &json!({ "standing": "settled" })).trace()).is_err());
+    }
+}

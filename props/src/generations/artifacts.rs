@@ -175,3 +175,92 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::generations::testing::{Story, row_artifact};
+
+    fn story() -> Story {
+        Story::given(&json!({ "model": "image-1" }))
+    }
+
+    #[test]
+    fn an_artifact_made_as_it_should_be_is_allowed() {
+        let mut story = story();
+        let trace = story.made("a").written("g", "ready", 1).trace();
+        for check in [has_its_bytes, nothing_left_over, paid_once, kept, apart] {
+            assert_eq!(check(&trace), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_artifact_without_its_bytes_is_rejected() {
+        let bare = |tell: fn(&mut Story) -> &mut Story| {
+            let mut story = story();
+            story.accepted("a-1", "a", "g");
+            tell(&mut story);
+            has_its_bytes(&story.library(&[row_artifact("a", "g")]).trace())
+        };
+        assert!(bare(|story| story).unwrap_err().message.contains("not in the bucket"));
+        assert!(bare(|story| story.put("a", "a")).is_err(), "never served");
+        let other: fn(&mut Story) -> &mut Story =
+            |story| story.served("a-1", 200, "x").put("a", "a");
+        assert!(bare(other).unwrap_err().message.contains("did not make"));
+        let refused: fn(&mut Story) -> &mut Story =
+            |story| story.served("a-1", 410, "a").put("a", "a");
+        assert!(bare(refused).is_err(), "not a result");
+        assert_eq!(bare(|story| story.served("a-1", 200, "a").put("a", "a")), Ok(()));
+    }
+
+    #[test]
+    fn an_artifact_that_loses_its_bytes_is_rejected() {
+        assert!(has_its_bytes(&story().made("a").deleted("a").trace()).is_err());
+        assert!(has_its_bytes(&story().made("a").put("a", "other").trace()).is_err());
+    }
+
+    #[test]
+    fn an_object_without_a_row_and_a_row_without_a_generation_are_rejected() {
+        let trace = story().written("g", "failed", 0).put("b", "b").trace();
+        assert!(nothing_left_over(&trace).unwrap_err().message.contains("b is in the bucket"));
+        let trace = story().made("a").trace();
+        assert!(nothing_left_over(&trace).unwrap_err().message.contains("its generation g"));
+    }
+
+    #[test]
+    fn an_artifact_that_is_paid_for_twice_is_rejected() {
+        let mut story = story();
+        story.accepted("a-1", "a", "g").charged("a-1", "a").accepted("a-2", "a", "g");
+        assert_eq!(paid_once(&story.trace()), Ok(()));
+        assert!(paid_once(&story.charged("a-2", "a").trace()).is_err());
+    }
+
+    #[test]
+    fn more_jobs_than_three_for_each_artifact_are_rejected() {
+        let mut story = story();
+        story.accepted("a-1", "a", "g").accepted("a-2", "a", "g").accepted("a-3", "a", "g");
+        assert_eq!(paid_once(&story.trace()), Ok(()));
+        assert!(paid_once(&story.accepted("a-4", "a", "g").trace()).is_err());
+    }
+
+    #[test]
+    fn an_artifact_that_was_done_long_before_the_end_and_is_lost_is_rejected() {
+        let lost = |waits: u64| {
+            let mut story = story();
+            story.accepted("a-1", "a", "g").charged("a-1", "a").calm().waits(waits);
+            kept(&story.written("g", "failed", 0).trace())
+        };
+        assert_eq!(lost(FETCHED.as_secs() - 1), Ok(()));
+        assert!(lost(FETCHED.as_secs() + 1).is_err());
+    }
+
+    #[test]
+    fn a_generation_that_touches_another_is_rejected() {
+        let mut wrong = story();
+        assert!(apart(&wrong.made("a").library(&[row_artifact("a", "h")]).trace()).is_err());
+        assert!(apart(&story().made("a").putting("h", "a").trace()).is_err());
+        assert!(apart(&story().made("a").accepted("a-2", "a", "h").trace()).is_err());
+    }
+}

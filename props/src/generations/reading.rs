@@ -34,6 +34,10 @@ pub enum Seen<'a> {
     Charged(Job<'a>),
     /// The provider has handed out a result, or an answer in its place.
     Served { task: &'a str, response: &'a Response },
+    /// An object asks for a job.
+    Submitting { call: u32, task: String },
+    /// An object has an answer.
+    Replied { call: u32 },
     /// An object is about to write to the bucket.
     Putting { generation: &'a str, artifact: &'a str },
     /// The bucket has these bytes.
@@ -90,8 +94,13 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
                 Seen::Putting { generation: object?, artifact: op.key()?.strip_prefix(KEY)? }
             }
             Op::Push { message, .. } => Seen::Told { generation: object?, message },
+            Op::Fetch { to, request } if &**to == PROVIDER && &*request.path == "/tasks" => {
+                let task = json(&request.body)["taskUUID"].as_str().map(String::from);
+                Seen::Submitting { call: *call, task: task? }
+            }
             _ => return None,
         },
+        What::Return { call, .. } => object.map(|_| Seen::Replied { call: *call })?,
         What::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
             (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(_)))) => {
                 Seen::Put { artifact: key.strip_prefix(KEY)?, body }

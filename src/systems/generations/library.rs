@@ -151,3 +151,78 @@ fn json_of(row: &Row) -> Json {
 fn ms(time: Time) -> Value {
     Value::Integer(time.unix_ms().cast_signed())
 }
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::d1::{D1, Op, Statement};
+
+    use super::*;
+
+    fn library() -> D1 {
+        let mut d1 = D1::new();
+        d1.create_database(LIBRARY).expect("the first of its name");
+        for sql in SCHEMA {
+            d1.apply(Time::ZERO, &Op::run(LIBRARY, Statement::new(*sql))).reply.expect("correct");
+        }
+        d1
+    }
+
+    fn run(d1: &mut D1, sql: &str, values: &[&str]) {
+        let statement = Statement::new(sql).bind(values.iter().copied());
+        d1.apply(Time::ZERO, &Op::run(LIBRARY, statement)).reply.expect("it fits the schema");
+    }
+
+    fn artifact(d1: &mut D1, id: &str) {
+        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "1"]);
+    }
+
+    fn finish(d1: &mut D1) -> Vec<Vec<Value>> {
+        run(d1, FINISH, &["g", "provider", "image-1", "{}", "1", "2"]);
+        d1.query(LIBRARY, "SELECT status, output_count FROM generations").expect("a query")
+    }
+
+    #[test]
+    fn a_generation_counts_the_artifacts_that_are_there() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        artifact(&mut d1, "b");
+        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(2)]]);
+    }
+
+    #[test]
+    fn a_generation_without_artifacts_has_failed() {
+        assert_eq!(finish(&mut library()), [[Value::from("failed"), Value::Integer(0)]]);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_changes_nothing() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        let end = finish(&mut d1);
+        artifact(&mut d1, "b");
+        assert_eq!(finish(&mut d1), end);
+        let left = d1.query(LIBRARY, "SELECT id FROM artifacts").expect("a query");
+        assert_eq!(left, [[Value::from("a")]]);
+    }
+
+    #[test]
+    fn what_comes_again_is_there_once() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        artifact(&mut d1, "a");
+        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(1)]]);
+        run(&mut d1, TAG, &["cats", "g"]);
+        run(&mut d1, TAG, &["cats", "g"]);
+        let tags = d1.query(LIBRARY, "SELECT * FROM tags").expect("a query");
+        assert_eq!(tags.len(), 1);
+    }
+
+    #[test]
+    fn a_key_keeps_its_first_id() {
+        let mut d1 = library();
+        run(&mut d1, CLAIM, &["k", "first"]);
+        run(&mut d1, CLAIM, &["k", "second"]);
+        let id = d1.query(LIBRARY, "SELECT generation_id FROM requests").expect("a query");
+        assert_eq!(id, [[Value::from("first")]]);
+    }
+}

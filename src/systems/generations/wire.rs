@@ -147,3 +147,43 @@ pub fn read<'a, T: Deserialize<'a>>(body: &'a Body) -> Result<T, Error> {
 pub fn write<T: Serialize>(value: &T) -> Body {
     Body::from(serde_json::to_vec(value).expect("plain data with text keys is JSON"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(body: &str) -> Option<String> {
+        read::<Wanted>(&Body::from(body)).expect("it is JSON of the right shape").fault()
+    }
+
+    #[test]
+    fn a_request_within_its_bounds_is_taken() {
+        let most = (0..TAGS_MAX).map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(",");
+        assert_eq!(fault(r#"{"model":"image-1"}"#), None);
+        assert_eq!(fault(&format!(r#"{{"model":"m","count":8,"tags":[{most}]}}"#)), None);
+        assert_eq!(fault(r#"{"model":"m","timeoutSeconds":3600}"#), None);
+    }
+
+    #[test]
+    fn a_request_beyond_its_bounds_is_told_what_is_wrong() {
+        let many = (0..=TAGS_MAX).map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(",");
+        for (body, wrong) in [
+            (r#"{"model":""}"#, "a model"),
+            (r#"{"model":"m","count":0}"#, "artifacts"),
+            (r#"{"model":"m","count":9}"#, "artifacts"),
+            (r#"{"model":"m","tags":[""]}"#, "tags"),
+            (&format!(r#"{{"model":"m","tags":[{many}]}}"#), "tags"),
+            (r#"{"model":"m","timeoutSeconds":0}"#, "seconds"),
+            (r#"{"model":"m","timeoutSeconds":3601}"#, "seconds"),
+        ] {
+            let told = fault(body).unwrap_or_default();
+            assert!(told.contains(wrong), "{body}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_model_makes_films_or_pictures() {
+        assert_eq!(TaskType::of_model("video-1"), TaskType::Video);
+        assert_eq!(TaskType::of_model("image-1"), TaskType::Image);
+    }
+}

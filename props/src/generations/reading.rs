@@ -214,7 +214,7 @@ pub fn before<'a>(change: &'a RowChange, column: &str) -> &'a str {
 }
 
 /// Which generation a change is about, if it is about one.
-pub fn generation_of<'a>(change: &'a RowChange) -> Option<&'a str> {
+pub fn generation_of(change: &RowChange) -> Option<&str> {
     let column = match &*change.table {
         "generations" => "id",
         "artifacts" => "generation_id",

@@ -217,9 +217,10 @@ impl Generation {
         self.store.forget()
     }
 
-    /// Tries again soon what did not work.
+    /// Tries again soon what did not work, if anything is left to do.
     pub(super) fn again_if<T>(&self, result: Result<T, Error>) {
-        if let Err(error) = result {
+        let Err(error) = result else { return };
+        if !matches!(self.store.phase(), Ok(None | Some(Phase::Done))) {
             self.env.log(format!("will try again: {error}"));
             let at = self.env.now() + RETRY;
             self.wake_by(at).expect("the class has an alarm");

@@ -36,12 +36,12 @@ impl Generation {
             let task = self.store.task(n)?;
             let more = match task.status {
                 TaskStatus::Pending => {
-                    let report = self.submit(&task).await?;
-                    self.learn(n, task.attempt, &report)?
+                    let report = self.submit(&task).await;
+                    self.heard(n, &task, report)?
                 }
                 TaskStatus::Submitted => {
-                    let report = self.ask(&task).await?;
-                    self.learn(n, task.attempt, &report)?
+                    let report = self.ask(&task).await;
+                    self.heard(n, &task, report)?
                 }
                 TaskStatus::Streaming => self.stream(n, &task).await?,
                 TaskStatus::Stored => self.show(n, &task).await?,
@@ -87,6 +87,17 @@ impl Generation {
         }
     }
 
+    /// Takes in an answer of the provider. That there was none does not matter if a webhook has come
+    /// meanwhile.
+    fn heard(&self, n: u32, asked: &Task, report: Result<Report, Error>) -> Result<bool, Error> {
+        match report {
+            Ok(report) => self.learn(n, asked.attempt, &report),
+            Err(_) if !self.store.is_active()? => Ok(false),
+            Err(error) if self.store.task(n)? == *asked => Err(error),
+            Err(_) => Ok(true),
+        }
+    }
+
     /// Takes in what the provider says of a job; whether there is something to do about it now. What
     /// it says of a job whose end is known, or that another has replaced, is no news.
     pub(super) fn learn(&self, n: u32, attempt: u32, report: &Report) -> Result<bool, Error> {
@@ -98,6 +109,7 @@ impl Generation {
             return Ok(!task.is_settled());
         }
         match report.status {
+            JobStatus::Running if task.status == TaskStatus::Submitted => return Ok(false),
             JobStatus::Running => task.status = TaskStatus::Submitted,
             JobStatus::Succeeded => {
                 task.status = TaskStatus::Streaming;

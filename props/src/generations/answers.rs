@@ -58,15 +58,16 @@ fn asks_about(request: &Request) -> Option<&str> {
 
 fn known(trace: &Trace) -> Result<(), Finding> {
     let given = given(trace);
-    let mut asked: BTreeMap<u32, &str> = BTreeMap::new();
+    // A question that arrives twice is judged by what was so when it first came.
+    let mut asked: BTreeMap<u32, Option<&str>> = BTreeMap::new();
     for (event, _, seen) in seen(trace) {
         match seen {
             Seen::Asked { call, request } => {
                 let before = |id: &&str| given.iter().any(|g| g.event < event && g.id == *id);
-                asked.extend(asks_about(request).filter(before).map(|id| (call, id)));
+                asked.entry(call).or_insert_with(|| asks_about(request).filter(before));
             }
             Seen::Answered { call, response } if response.status == 404 => {
-                if let Some(id) = asked.get(&call) {
+                if let Some(Some(id)) = asked.get(&call) {
                     let message = format!("{id} was given, and now there is no such generation");
                     return Err(Finding::at(event, message));
                 }
@@ -89,7 +90,9 @@ fn forward(trace: &Trace) -> Result<(), Finding> {
             Seen::Asked { call, request } => {
                 let Some(id) = asks_about(request) else { continue };
                 let in_library = shelves.generations.get(id).map(|row| row.status.to_string());
-                asked.insert(call, (id, in_library.or_else(|| ended.get(id).cloned())));
+                // One that arrives twice is judged by what was known when it first came.
+                let known = in_library.or_else(|| ended.get(id).cloned());
+                asked.entry(call).or_insert((id, known));
             }
             Seen::Answered { call, response } if response.status == 200 => {
                 let Some((id, known)) = asked.get(&call) else { continue };
@@ -113,7 +116,8 @@ fn forward(trace: &Trace) -> Result<(), Finding> {
 fn strangers(trace: &Trace) -> Result<(), Finding> {
     let mut shelves = Shelves::default();
     let mut created = BTreeSet::new();
-    let mut asked: BTreeMap<u32, (&str, &str)> = BTreeMap::new();
+    // A webhook that arrives twice is judged by what was so when it first came.
+    let mut asked: BTreeMap<u32, Option<(&str, &str)>> = BTreeMap::new();
     for (event, at, seen) in seen(trace) {
         shelves.learn(at, &seen);
         match seen {
@@ -125,14 +129,12 @@ fn strangers(trace: &Trace) -> Result<(), Finding> {
             Seen::Asked { call, request } => {
                 let id = request.path.strip_prefix("/webhook?generation_id=");
                 let Some(id) = id else { continue };
-                if shelves.generations.contains_key(id) {
-                    asked.insert(call, (id, "over"));
-                } else if !created.contains(id) {
-                    asked.insert(call, (id, "unknown"));
-                }
+                let over = shelves.generations.contains_key(id).then_some((id, "over"));
+                let unknown = || (!created.contains(id)).then_some((id, "unknown"));
+                asked.entry(call).or_insert_with(|| over.or_else(unknown));
             }
             Seen::Answered { call, response } if response.status < 400 => {
-                if let Some((id, what)) = asked.get(&call) {
+                if let Some(Some((id, what))) = asked.get(&call) {
                     let message = format!("a webhook for {id}, which is {what}, is welcome");
                     return Err(Finding::at(event, message));
                 }
@@ -221,6 +223,22 @@ mod tests {
         assert!(strangers(&story.webhook(5, "g", 200).trace()).is_err());
         let mut story = Story::given(&json!({}));
         assert!(strangers(&story.webhook(1, "nobody", 200).trace()).is_err());
+    }
+
+    #[test]
+    fn what_arrives_twice_may_be_answered_as_the_first_was() {
+        let mut story = Story::given(&json!({}));
+        let (hook, get) = ("/webhook?generation_id=g", "/generations/g");
+        story.asked(1, "POST", hook, &json!({})).asked(2, "GET", get, &json!({}));
+        story.written("g", "failed", 0);
+        story.asked(1, "POST", hook, &json!({})).asked(2, "GET", get, &json!({}));
+        story.answered(1, 200, &json!({})).answered(2, 200, &json!({ "status": "active" }));
+        assert_eq!(strangers(&story.trace()), Ok(()));
+        assert_eq!(forward(&story.trace()), Ok(()));
+        let mut story = Story::default();
+        story.asked(1, "GET", get, &json!({})).give(2, "g", &json!({}));
+        story.asked(1, "GET", get, &json!({})).answered(1, 404, &json!({}));
+        assert_eq!(known(&story.trace()), Ok(()));
     }
 
     #[test]

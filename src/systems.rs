@@ -1,13 +1,15 @@
 //! The systems that the harness knows, one file each.
 
 mod comparisons;
+mod generations;
 mod relay;
 mod uploads;
 
 use thunderhead_props::System;
 
 /// Every system, by name.
-pub const ALL: &[&System] = &[&relay::SYSTEM, &uploads::SYSTEM, &comparisons::SYSTEM];
+pub const ALL: &[&System] =
+    &[&relay::SYSTEM, &uploads::SYSTEM, &generations::SYSTEM, &comparisons::SYSTEM];
 
 /// The system of that name.
 pub fn find(name: &str) -> Option<&'static System> {

@@ -4,6 +4,7 @@
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
 mod comparisons;
+mod generations;
 mod guided;
 pub mod hunt;
 mod invariant;
@@ -16,6 +17,7 @@ mod system;
 mod uploads;
 
 pub use comparisons::COMPARISONS;
+pub use generations::GENERATIONS;
 pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::{DELIVERED_TWICE, PLATFORM};

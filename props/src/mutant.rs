@@ -1,6 +1,7 @@
 //! Doctored histories, for the tests of the invariants.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Queues};
 use thunderhead_sim::r2::{self, Object};
@@ -11,12 +12,13 @@ use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
 pub struct History {
     trace: Trace,
     calls: u32,
+    waited: Duration,
 }
 
 impl Default for History {
     fn default() -> History {
         // Numbers below are for the tests to give out.
-        History { trace: Trace::new(vec!["someone".into()]), calls: 100 }
+        History { trace: Trace::new(vec!["someone".into()]), calls: 100, waited: Duration::ZERO }
     }
 }
 
@@ -27,9 +29,15 @@ impl History {
 
     /// The same, happening to a certain actor.
     pub fn push_as(&mut self, name: &str, what: What) -> &mut History {
-        let at = Time::from_ms(self.trace.events().len() as u64);
+        let at = Time::from_ms(self.trace.events().len() as u64) + self.waited;
         let actor = self.trace.actor_named(name);
         self.trace.push(Event { at, actor, what });
+        self
+    }
+
+    /// Nothing happens for a while.
+    pub fn waits(&mut self, duration: Duration) -> &mut History {
+        self.waited += duration;
         self
     }
 
@@ -58,14 +66,24 @@ impl History {
 
     /// A call that a handler began to work on.
     pub fn begins(&mut self, call: u32, op: Op) -> &mut History {
+        self.begins_as("someone", call, op)
+    }
+
+    /// The same at a certain actor.
+    pub fn begins_as(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
-        self.push(What::Begin { call })
+        self.push_as(actor, What::Begin { call })
     }
 
     /// A call that a handler has answered.
     pub fn ends(&mut self, call: u32, reply: Reply) -> &mut History {
+        self.ends_as("someone", call, reply)
+    }
+
+    /// The same at a certain actor.
+    pub fn ends_as(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
-        self.push(What::End { call, outcome })
+        self.push_as(actor, What::End { call, outcome })
     }
 
     /// A caller has its answer.

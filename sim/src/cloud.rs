@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::ai::{Ai, Classifier};
 use crate::body::Body;
 use crate::call::{Request, Response};
+use crate::d1;
 use crate::env::Env;
 use crate::error::Error;
 use crate::host::{Class, Work};
@@ -62,6 +63,31 @@ impl Cloud<'_> {
     pub fn d1(&mut self, name: &str) {
         let created = self.world.state().d1.create_database(name);
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
+    }
+
+    /// Applies a schema to a database before the run begins, as a deployment would.
+    ///
+    /// ```
+    /// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+    ///
+    /// let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
+    /// let scenario = Scenario { sends, ..Scenario::default() };
+    /// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+    ///     cloud.d1("pets");
+    ///     cloud.migrate("pets", &["create table cats (name text)"]);
+    ///     cloud.worker("web").fetch(|env, _request| async move {
+    ///         let cats = env.d1("pets").prepare("select * from cats").raw().await?;
+    ///         Ok(Response::new(200, format!("{} cats", cats.len())))
+    ///     });
+    /// });
+    /// assert!(run.unwrap().trace.to_string().contains(r#"200 "0 cats""#));
+    /// ```
+    pub fn migrate(&mut self, database: &str, schema: &[&str]) {
+        for sql in schema {
+            let op = d1::Op::run(database, d1::Statement::new(*sql));
+            let applied = self.world.state().d1.apply(Time::ZERO, &op).reply;
+            applied.unwrap_or_else(|error| panic!("schema of `{database}`: {error}"));
+        }
     }
 
     /// Binds a workflow to a name.

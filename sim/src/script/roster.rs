@@ -16,13 +16,21 @@ use crate::world::World;
 /// let roster = Roster::of(&|cloud| {
 ///     cloud.worker("web").fetch(|_env, _request| async { Ok(Response::new(200, "")) });
 ///     cloud.worker("idle");
+///     cloud.outside("shop", |_env, _request| async { Ok(Response::new(200, "")) });
 /// });
 /// let names: Vec<&str> = roster.workers().collect();
 /// assert_eq!(names, ["web", "idle"]);
-/// assert_eq!(roster.serving().collect::<Vec<_>>(), ["web"]);
+/// assert_eq!(roster.serving().collect::<Vec<_>>(), ["web", "shop"]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Roster(Vec<(Arc<str>, bool)>);
+pub struct Roster(Vec<Entry>);
+
+#[derive(Clone, Debug)]
+struct Entry {
+    name: Arc<str>,
+    mortal: bool,
+    serves: bool,
+}
 
 impl Roster {
     /// The workers that `mount` sets up.
@@ -30,17 +38,21 @@ impl Roster {
         let world = World::new(&Scenario::default(), &Source::Tape(Tape::benign()));
         mount(&mut Cloud { world: &world });
         let state = world.state();
-        let workers = state.hosts.iter().filter(|host| host.mortal);
-        Roster(workers.map(|host| (host.name.clone(), host.fetch.is_some())).collect())
+        let entry = |host: &crate::host::Host| Entry {
+            name: host.name.clone(),
+            mortal: host.mortal,
+            serves: host.fetch.is_some(),
+        };
+        Roster(state.hosts.iter().map(entry).collect())
     }
 
-    /// Every worker.
+    /// Every worker that may die.
     pub fn workers(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(name, _)| &**name)
+        self.0.iter().filter(|entry| entry.mortal).map(|entry| &*entry.name)
     }
 
-    /// Those that serve requests.
+    /// Those that serve requests, in the cloud or outside.
     pub fn serving(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|(_, serves)| *serves).map(|(name, _)| &**name)
+        self.0.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
     }
 }

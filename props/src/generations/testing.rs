@@ -1,0 +1,213 @@
+//! Histories of generations, told in a few words.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use thunderhead_sim::sqlite::{Row, RowChange, Value};
+use thunderhead_sim::{Fault, Op, Reply, Request, Response, Trace, What, r2};
+
+use crate::mutant::History;
+
+/// A history made by hand: of generation `g`, unless it says otherwise. The first entry has index 0.
+#[derive(Default)]
+pub struct Story(History);
+
+impl Story {
+    /// Generation `g` was asked for and its id given (entries 0 and 1), and its object told (2).
+    pub fn given(wanted: &Json) -> Story {
+        let mut story = Story::default();
+        story.give(0, "g", wanted).create("g", wanted["count"].as_u64().unwrap_or(1));
+        story
+    }
+
+    pub fn trace(&self) -> Trace {
+        self.0.trace()
+    }
+
+    pub fn waits(&mut self, seconds: u64) -> &mut Story {
+        self.0.waits(Duration::from_secs(seconds));
+        self
+    }
+
+    /// The number of a call that no test has given one; those below are theirs.
+    fn number(&self) -> u32 {
+        200 + self.0.trace().events().len() as u32
+    }
+
+    fn push_as(&mut self, name: &str, what: What) -> &mut Story {
+        self.0.push_as(name, what);
+        self
+    }
+
+    pub fn calm(&mut self) -> &mut Story {
+        self.push_as("cloud", What::Calm)
+    }
+
+    pub fn died(&mut self, generation: &str) -> &mut Story {
+        self.push_as(&object(generation), What::Crash { fault: Fault::Crash, call: None })
+    }
+
+    /// A request reaches the worker.
+    pub fn asked(&mut self, call: u32, method: &str, path: &str, body: &Json) -> &mut Story {
+        let request = Request::new(method, path, body.to_string());
+        self.0.begins(call, Op::Fetch { to: "web".into(), request });
+        self
+    }
+
+    /// And is answered.
+    pub fn answered(&mut self, call: u32, status: u16, body: &Json) -> &mut Story {
+        let response = Response::new(status, body.to_string());
+        self.0.ends_as("web", call, Reply::Fetch(response));
+        self
+    }
+
+    pub fn give(&mut self, call: u32, id: &str, wanted: &Json) -> &mut Story {
+        self.asked(call, "POST", "/generations", wanted).answered(call, 201, &json!({ "id": id }))
+    }
+
+    /// Somebody asks where a generation stands, and is told.
+    pub fn told(&mut self, call: u32, id: &str, status: u16, told: &str) -> &mut Story {
+        self.asked(call, "GET", &format!("/generations/{id}"), &Json::Null).answered(
+            call,
+            status,
+            &json!({ "status": told }),
+        )
+    }
+
+    /// A webhook comes, and is answered.
+    pub fn webhook(&mut self, call: u32, id: &str, status: u16) -> &mut Story {
+        let path = format!("/webhook?generation_id={id}");
+        self.asked(call, "POST", &path, &json!({ "taskUUID": "a-1" })).answered(
+            call,
+            status,
+            &Json::Null,
+        )
+    }
+
+    pub fn create(&mut self, id: &str, count: u64) -> &mut Story {
+        let args = json!({ "count": count }).to_string().into();
+        let name = object(id);
+        let op = Op::Rpc { object: name.as_str().into(), method: "create".into(), args };
+        let call = self.number();
+        self.0.begins_as(&name, call, op);
+        self
+    }
+
+    /// An object stores something.
+    pub fn stored(&mut self, id: &str) -> &mut Story {
+        self.push_as(&object(id), What::Rows { changes: [].into() })
+    }
+
+    /// An object tells its subscribers something.
+    pub fn pushed(&mut self, id: &str, message: &Json) -> &mut Story {
+        let op = Op::Push { socket: 0, message: message.to_string().into() };
+        let call = self.number();
+        self.0.calls(&object(id), call, op);
+        self
+    }
+
+    /// An object asks for a job.
+    pub fn submits(&mut self, call: u32, task: &str) -> &mut Story {
+        let body = json!({ "taskUUID": task }).to_string();
+        let request = Request::new("POST", "/tasks", body);
+        self.0.calls(&object("g"), call, Op::Fetch { to: "provider".into(), request });
+        self
+    }
+
+    /// An object has an answer.
+    pub fn hears(&mut self, call: u32) -> &mut Story {
+        self.0.returns(&object("g"), call, Reply::Done);
+        self
+    }
+
+    fn log(&mut self, text: String) -> &mut Story {
+        self.push_as("provider", What::Log { text: text.into() })
+    }
+
+    pub fn accepted(&mut self, task: &str, artifact: &str, generation: &str) -> &mut Story {
+        self.log(format!("accepted {task} for {artifact} of {generation}"))
+    }
+
+    pub fn charged(&mut self, task: &str, artifact: &str) -> &mut Story {
+        self.log(format!("charged {task} for {artifact} of g"))
+    }
+
+    /// The provider answers a request for a result.
+    pub fn served(&mut self, task: &str, status: u16, bytes: &str) -> &mut Story {
+        let request = Request::new("GET", &format!("/results/{task}?until=1"), "");
+        let call = self.number();
+        self.0.begins(call, Op::Fetch { to: "provider".into(), request });
+        self.0.ends_as("provider", call, Reply::Fetch(Response::new(status, bytes)));
+        self
+    }
+
+    /// The bucket has something.
+    pub fn put(&mut self, artifact: &str, bytes: &str) -> &mut Story {
+        self.0.stored("media", &format!("artifacts/{artifact}"), bytes, "v");
+        self
+    }
+
+    /// An object is about to write something.
+    pub fn putting(&mut self, generation: &str, artifact: &str) -> &mut Story {
+        let op = Op::R2(r2::Op::put("media", format!("artifacts/{artifact}"), "x"));
+        let call = self.number();
+        self.0.calls(&object(generation), call, op);
+        self
+    }
+
+    pub fn deleted(&mut self, artifact: &str) -> &mut Story {
+        let op = Op::R2(r2::Op::delete("media", format!("artifacts/{artifact}")));
+        self.0.effect_of(op, Ok(Reply::R2(r2::Reply::Deleted)));
+        self
+    }
+
+    /// Rows of the library change, as one.
+    pub fn library(&mut self, changes: &[RowChange]) -> &mut Story {
+        self.push_as("d1", What::Rows { changes: changes.into() })
+    }
+
+    /// An artifact of `g` is made as it should be: job, bytes, object, row. Seven entries.
+    pub fn made(&mut self, artifact: &str) -> &mut Story {
+        let task = format!("{artifact}-1");
+        self.accepted(&task, artifact, "g").charged(&task, artifact).served(&task, 200, artifact);
+        self.putting("g", artifact).put(artifact, artifact).library(&[row_artifact(artifact, "g")])
+    }
+
+    /// The row of a generation is written.
+    pub fn written(&mut self, id: &str, status: &str, count: i64) -> &mut Story {
+        self.library(&[row_generation(id, status, count)])
+    }
+}
+
+fn object(generation: &str) -> String {
+    format!("GENERATION:{generation}")
+}
+
+fn text(name: &str, value: &str) -> (std::sync::Arc<str>, Value) {
+    (name.into(), Value::from(value))
+}
+
+fn inserted(table: &str, id: &str, row: Row) -> RowChange {
+    RowChange { table: table.into(), key: vec![id.into()], before: None, after: Some(row) }
+}
+
+/// A generation comes into the library.
+pub fn row_generation(id: &str, status: &str, count: i64) -> RowChange {
+    let count = ("output_count".into(), Value::Integer(count));
+    inserted("generations", id, vec![text("id", id), text("status", status), count])
+}
+
+/// An artifact comes into the library.
+pub fn row_artifact(id: &str, generation: &str) -> RowChange {
+    inserted("artifacts", id, vec![text("id", id), text("generation_id", generation)])
+}
+
+/// A tag comes into the library.
+pub fn row_tag(tag: &str, generation: &str) -> RowChange {
+    inserted("tags", tag, vec![text("tag", tag), text("target_id", generation)])
+}
+
+/// The same row goes.
+pub fn gone(change: RowChange) -> RowChange {
+    RowChange { before: change.after, after: None, ..change }
+}

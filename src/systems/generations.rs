@@ -1,0 +1,73 @@
+//! Generations: a durable object drives the provider's jobs for one request, streams each artifact to
+//! R2 and D1 as it comes, and survives anything.
+//!
+//! Route → object (storage, alarm, watch message) → provider → object → R2 → D1. `generation.rs` is
+//! where it is decided what happens next, `job.rs` what happens to one artifact.
+
+mod generation;
+mod job;
+mod library;
+mod names;
+mod plan;
+mod provider;
+mod routes;
+mod store;
+mod studio;
+mod uuid;
+mod watch;
+mod wire;
+mod workload;
+
+use thunderhead_props::{Expected, GENERATIONS, System, Variant};
+use thunderhead_sim::Cloud;
+use thunderhead_sim::queue::QueueConfig;
+use thunderhead_sim::r2::BucketConfig;
+
+use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
+
+/// Generations: one implementation that holds, the plan, and the plan in two degrees of repair.
+pub static SYSTEM: System = System {
+    name: "generations",
+    about: "a durable object drives N provider jobs, and never loses an artifact",
+    variants: &[
+        Variant {
+            name: "reference",
+            about: "names its jobs before it asks for them, and has the library count",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "as-written",
+            about: "the plan to the letter, with the foreign key of its schema",
+            expected: Expected::Refuted(&["nothing is left over"]),
+        },
+        Variant {
+            name: "no-foreign-key",
+            about: "the plan, without the foreign key; a request fired again keeps its name",
+            expected: Expected::Refuted(&["one generation per key"]),
+        },
+        Variant {
+            name: "fires-anew",
+            about: "the same, where a request fired again after a restart is a new one",
+            expected: Expected::Refuted(&["nothing is paid for twice"]),
+        },
+    ],
+    mount,
+    workload: workload::workload,
+    smallest: workload::smallest,
+    invariants: GENERATIONS,
+};
+
+fn mount(cloud: &mut Cloud, variant: &str) {
+    cloud.bucket(BUCKET, BucketConfig::default());
+    cloud.d1(LIBRARY);
+    if !plan::mount(cloud, variant) {
+        cloud.migrate(LIBRARY, library::SCHEMA);
+        cloud.queue(WATCH, QueueConfig::default());
+        cloud.queue(WATCH_LATER, QueueConfig::default());
+        cloud.worker(WEB).fetch(routes::web);
+        cloud.worker("watcher").queue(&watch::queues(), watch::consume);
+        cloud.durable_object::<generation::Generation>(GENERATION);
+    }
+    provider::mount(cloud);
+    studio::mount(cloud);
+}

@@ -1,0 +1,238 @@
+//! The object that owns a request while it is under way.
+//!
+//! What it decides is decided between two awaits and from what is stored, so that it can die anywhere
+//! and go on from there; what is in memory only keeps it from doing the same thing twice at once.
+//! Three things wake it: calls, its alarm, and a message in a queue. The alarm alone would not do:
+//! the platform drops one that fails too often, and one that dies with the turn that set it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::json;
+use thunderhead_sim::queue::{MessageBody, MessageSendRequest};
+use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Time};
+
+use super::library;
+use super::names::{BUCKET, WATCH, key};
+use super::store::{Phase, Store, Task};
+use super::wire::{Create, Report, read, write};
+
+/// How soon the message that looks after a generation comes.
+pub const WATCH_DELAY: u32 = 30;
+/// How soon what has failed is tried again.
+const RETRY: Duration = Duration::from_secs(5);
+/// The object looks at its tasks again after as long as they have taken so far, within these bounds.
+const LOOK_MIN: Duration = Duration::from_secs(20);
+const LOOK_MAX: Duration = Duration::from_secs(300);
+/// How long after the last request to the bucket nothing of it is on its way any more.
+const SETTLED: Duration = Duration::from_secs(900);
+
+/// The object of one generation.
+#[derive(Clone, Debug)]
+pub struct Generation {
+    pub(super) ctx: ObjectState,
+    pub(super) env: Env,
+    pub(super) store: Store,
+    /// The tasks that are being worked on.
+    pub(super) working: Rc<RefCell<BTreeSet<u32>>>,
+    /// Whether the end is being written.
+    ending: Rc<Cell<bool>>,
+}
+
+impl DurableObject for Generation {
+    const ALARM: bool = true;
+
+    /// Creates nothing: whoever asks for an id that was never given leaves no trace.
+    fn new(ctx: ObjectState, env: Env) -> Generation {
+        let store = Store(ctx.storage().clone());
+        Generation { ctx, env, store, working: Rc::default(), ending: Rc::default() }
+    }
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        match method {
+            "create" => self.create(read(&args)?).await,
+            "progress" => {
+                // Whoever asks finds out that the alarm was lost.
+                if self.ctx.storage().get_alarm().is_none() {
+                    self.look()?
+                } else {
+                    self.mind()?
+                }
+                Ok(write(&self.store.progress()?))
+            }
+            "webhook" => self.webhook(&read(&args)?).map(|told| write(&told)),
+            "watch" => self.watch().await.map(|done| write(&done)),
+            _ => Err(Error::app(format!("there is no method {method}"))),
+        }
+    }
+
+    async fn alarm(&self, _: AlarmInfo) -> Result<(), Error> {
+        self.resume().await
+    }
+}
+
+/// What became of a webhook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Heard {
+    /// It was about a job that is under way, or that has been heard of before.
+    Taken,
+    /// There is no such generation, or no such job in it.
+    Unknown,
+    /// The generation is settled.
+    Gone,
+}
+
+impl Generation {
+    /// Takes a request on, unless it has been taken on before. The answer waits until somebody else
+    /// will look after it too: a request that was answered is never forgotten.
+    async fn create(&self, create: Create) -> Result<Body, Error> {
+        if self.store.phase()?.is_none() {
+            self.store.accept(create, &self.env)?;
+            self.wake_by(self.env.now() + LOOK_MIN)?;
+        }
+        self.resume().await?;
+        Ok(Body::empty())
+    }
+
+    /// Goes on from wherever it stands.
+    async fn resume(&self) -> Result<(), Error> {
+        if self.store.phase()? == Some(Phase::Accepted) {
+            let id = self.store.request()?.create.id;
+            let message = MessageSendRequest { body: MessageBody::text(&id), delay_seconds: None };
+            self.env.queue(WATCH).send_with(message.delayed(WATCH_DELAY)).await?;
+            // Others were let in meanwhile, and one of them may have come this far.
+            if self.store.phase()? == Some(Phase::Accepted) {
+                self.store.set_phase(Phase::Active)?;
+            }
+        }
+        self.look()
+    }
+
+    /// The message from the queue: goes on, and says whether there is nothing left to do.
+    async fn watch(&self) -> Result<bool, Error> {
+        self.resume().await?;
+        Ok(matches!(self.store.phase()?, None | Some(Phase::Done)))
+    }
+
+    /// A job has ended, says the provider. Only what is stored counts, and only once.
+    fn webhook(&self, report: &Report) -> Result<Heard, Error> {
+        match self.store.phase()? {
+            // Before it is active it has no jobs.
+            None | Some(Phase::Accepted) => return Ok(Heard::Unknown),
+            Some(Phase::Active) => {}
+            Some(_) => return Ok(Heard::Gone),
+        }
+        let mut tasks = (0..).zip(self.store.tasks()?);
+        let ours = |task: &Task| report.task_uuid.starts_with(&task.artifact);
+        let Some((n, task)) = tasks.find(|(_, task)| ours(task)) else { return Ok(Heard::Unknown) };
+        if task.task_uuid() == report.task_uuid && self.learn(n, task.attempt, report)? {
+            self.start(n);
+        }
+        self.mind()?;
+        Ok(Heard::Taken)
+    }
+
+    /// Sets to work on every task that is not settled, and makes sure to look again.
+    fn look(&self) -> Result<(), Error> {
+        self.mind()?;
+        if self.store.is_active()? {
+            for (n, task) in (0..).zip(self.store.tasks()?) {
+                if !task.is_settled() {
+                    self.start(n);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends what is to be ended, and sees to it that the alarm is set as long as anything is left to
+    /// do.
+    fn mind(&self) -> Result<(), Error> {
+        self.settle()?;
+        let now = self.env.now();
+        let at = match self.store.phase()? {
+            None | Some(Phase::Done) => return Ok(()),
+            Some(Phase::Accepted | Phase::Completing) => now + LOOK_MIN,
+            Some(Phase::Active) => {
+                let asked = self.store.request()?;
+                let pause = (now - asked.created_at).clamp(LOOK_MIN, LOOK_MAX);
+                asked.timeout_at.min(now + pause)
+            }
+            Some(Phase::Sweeping) => {
+                let at = self.store.completed_at()? + SETTLED;
+                at.max(now + LOOK_MIN)
+            }
+        };
+        self.wake_by(at)
+    }
+
+    /// Ends the generation when its tasks are settled or its time is up.
+    pub(super) fn settle(&self) -> Result<(), Error> {
+        let now = self.env.now();
+        if self.store.is_active()? {
+            let late = now >= self.store.request()?.timeout_at;
+            if late || self.store.tasks()?.iter().all(Task::is_settled) {
+                self.store.complete(now)?;
+            }
+        }
+        let due = match self.store.phase()? {
+            Some(Phase::Completing) => true,
+            Some(Phase::Sweeping) => now >= self.store.completed_at()? + SETTLED,
+            _ => false,
+        };
+        if due && !self.ending.replace(true) {
+            let this = self.clone();
+            drop(self.env.spawn(async move {
+                let ended = this.end().await;
+                this.ending.set(false);
+                this.again_if(ended);
+            }));
+        }
+        Ok(())
+    }
+
+    /// Tells the library, and clears up what no row leads to.
+    async fn end(&self) -> Result<(), Error> {
+        let tasks = self.store.tasks()?;
+        let (asked, completed_at) = (self.store.request()?, self.store.completed_at()?);
+        // Asked again when it is time to sweep: what it says then is what it said before.
+        let made = library::finish(&self.env, &asked, completed_at).await?;
+        self.ctx.broadcast(write(&json!({ "standing": "settled" })));
+        // What was not answered may still arrive in the bucket, and no row leads there.
+        let doubtful = |task: &&Task| task.put && !made.contains(&task.artifact);
+        let keys: Vec<String> =
+            tasks.iter().filter(doubtful).map(|task| key(&task.artifact)).collect();
+        if keys.is_empty() {
+            return self.store.forget();
+        }
+        if self.env.now() < completed_at + SETTLED {
+            self.store.set_phase(Phase::Sweeping)?;
+            return self.mind();
+        }
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        self.env.bucket(BUCKET).delete_multiple(&keys).await?;
+        self.store.forget()
+    }
+
+    /// Tries again soon what did not work, if anything is left to do.
+    pub(super) fn again_if<T>(&self, result: Result<T, Error>) {
+        let Err(error) = result else { return };
+        if !matches!(self.store.phase(), Ok(None | Some(Phase::Done))) {
+            self.env.log(format!("will try again: {error}"));
+            let at = self.env.now() + RETRY;
+            self.wake_by(at).expect("the class has an alarm");
+        }
+    }
+
+    /// Sees to it that the alarm goes off no later than that.
+    fn wake_by(&self, at: Time) -> Result<(), Error> {
+        let storage = self.ctx.storage();
+        if storage.get_alarm().is_none_or(|set| set > at) {
+            storage.set_alarm(at)?;
+        }
+        Ok(())
+    }
+}

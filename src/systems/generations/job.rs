@@ -1,0 +1,221 @@
+//! Work on one task: the provider makes it, the bucket keeps it, the library shows it.
+
+use std::time::Duration;
+
+use serde_json::json;
+use thunderhead_sim::r2::HttpMetadata;
+use thunderhead_sim::{Body, Error, Request, Response};
+
+use super::generation::Generation;
+use super::library;
+use super::names::{BUCKET, PROVIDER, WEB, key};
+use super::store::{Task, TaskStatus};
+use super::wire::{JobStatus, Report, TaskType, read, write};
+
+/// How many jobs an artifact may take, if the provider says that another may fare better.
+const ATTEMPTS_MAX: u32 = 3;
+/// How long the provider is waited for.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+impl Generation {
+    /// Sets to work on a task, unless that is happening already.
+    pub(super) fn start(&self, n: u32) {
+        if !self.working.borrow_mut().insert(n) {
+            return;
+        }
+        let this = self.clone();
+        drop(self.env.spawn(async move {
+            let worked = this.work(n).await;
+            this.working.borrow_mut().remove(&n);
+            this.again_if(worked.and_then(|()| this.settle()));
+        }));
+    }
+
+    async fn work(&self, n: u32) -> Result<(), Error> {
+        while self.store.is_active()? {
+            let task = self.store.task(n)?;
+            let more = match task.status {
+                TaskStatus::Pending => {
+                    let report = self.submit(&task).await;
+                    self.heard(n, &task, report)?
+                }
+                TaskStatus::Submitted => {
+                    let report = self.ask(&task).await;
+                    self.heard(n, &task, report)?
+                }
+                TaskStatus::Streaming => self.stream(n, &task).await?,
+                TaskStatus::Stored => self.show(n, &task).await?,
+                TaskStatus::Ready | TaskStatus::Failed => false,
+            };
+            if !more {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the job. The provider knows by its name whether it has it already.
+    async fn submit(&self, task: &Task) -> Result<Report, Error> {
+        let asked = self.store.request()?.create;
+        let mut job = json!({
+            "taskUUID": task.task_uuid(),
+            "model": asked.model,
+            "input": asked.input,
+            "reference": { "generation": asked.id, "artifact": task.artifact },
+        });
+        if TaskType::of_model(&asked.model) == TaskType::Video {
+            job["deliveryMethod"] = "async".into();
+            job["webhookURL"] = format!("{WEB}/webhook?generation_id={}", asked.id).into();
+        }
+        let response = self.provider(Request::new("POST", "/tasks", write(&job))).await?;
+        match response.status {
+            200..=299 => read(&response.body),
+            // What is wrong with a request today is wrong with it tomorrow.
+            400..=428 => Ok(failed(task, &response)),
+            status => Err(Error::app(format!("the provider answered {status}"))),
+        }
+    }
+
+    /// Asks how the job is getting on; one that the provider has not heard of is asked for again.
+    async fn ask(&self, task: &Task) -> Result<Report, Error> {
+        let path = format!("/tasks/{}", task.task_uuid());
+        let response = self.provider(Request::new("GET", &path, "")).await?;
+        match response.status {
+            200 => read(&response.body),
+            404 => self.submit(task).await,
+            status => Err(Error::app(format!("the provider answered {status}"))),
+        }
+    }
+
+    /// Takes in an answer of the provider. That there was none does not matter if a webhook has come
+    /// meanwhile.
+    fn heard(&self, n: u32, asked: &Task, report: Result<Report, Error>) -> Result<bool, Error> {
+        match report {
+            Ok(report) => self.learn(n, asked.attempt, &report),
+            Err(_) if !self.store.is_active()? => Ok(false),
+            Err(error) if self.store.task(n)? == *asked => Err(error),
+            Err(_) => Ok(true),
+        }
+    }
+
+    /// Takes in what the provider says of a job; whether there is something to do about it now. What
+    /// it says of a job whose end is known, or that another has replaced, is no news.
+    pub(super) fn learn(&self, n: u32, attempt: u32, report: &Report) -> Result<bool, Error> {
+        if !self.store.is_active()? {
+            return Ok(false);
+        }
+        let mut task = self.store.task(n)?;
+        if task.attempt != attempt || task.status >= TaskStatus::Streaming {
+            return Ok(!task.is_settled());
+        }
+        match report.status {
+            JobStatus::Running if task.status == TaskStatus::Submitted => return Ok(false),
+            JobStatus::Running => task.status = TaskStatus::Submitted,
+            JobStatus::Succeeded => {
+                task.status = TaskStatus::Streaming;
+                task.url.clone_from(&report.url);
+                task.content_type.clone_from(&report.content_type);
+                task.seed = report.seed;
+            }
+            JobStatus::Failed if report.retryable && attempt < ATTEMPTS_MAX => {
+                task.status = TaskStatus::Pending;
+                task.attempt += 1;
+            }
+            JobStatus::Failed => {
+                task.status = TaskStatus::Failed;
+                task.error.clone_from(&report.error);
+            }
+        }
+        self.store.put_task(n, &task)?;
+        if task.is_settled() {
+            self.tell()?;
+        }
+        Ok(!matches!(task.status, TaskStatus::Submitted))
+    }
+
+    /// Streams the result into the bucket.
+    async fn stream(&self, n: u32, task: &Task) -> Result<bool, Error> {
+        let Some(bytes) = self.result(task).await? else {
+            let failed = Task { status: TaskStatus::Failed, error: gone(), ..task.clone() };
+            return self.changed(n, &failed);
+        };
+        // Written down in the same turn in which the request leaves: from here on there may be
+        // something under the key, whatever is heard of it.
+        let putting = Task { put: true, ..task.clone() };
+        if !self.changed(n, &putting)? {
+            return Ok(false);
+        }
+        let bucket = self.env.bucket(BUCKET);
+        let content_type = task.content_type.as_deref().map(Into::into);
+        let put = bucket
+            .put(&key(&task.artifact), bytes)
+            .http_metadata(HttpMetadata { content_type, ..HttpMetadata::default() });
+        put.execute().await?;
+        self.changed(n, &Task { status: TaskStatus::Stored, ..putting })
+    }
+
+    /// Shows the artifact in the library. Only the library knows whether it came in time.
+    async fn show(&self, n: u32, task: &Task) -> Result<bool, Error> {
+        let generation = self.store.request()?.create.id;
+        library::add_artifact(&self.env, &generation, task).await?;
+        if self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })? {
+            self.tell()?;
+        }
+        Ok(false)
+    }
+
+    /// Keeps a task as it is now, if the generation is still under way.
+    fn changed(&self, n: u32, task: &Task) -> Result<bool, Error> {
+        let active = self.store.is_active()?;
+        if active {
+            self.store.put_task(n, task)?;
+        }
+        Ok(active)
+    }
+
+    /// The bytes of a result; none if the provider does not have them any more. An address is only
+    /// good for a while, and the provider gives a new one to whoever asks.
+    async fn result(&self, task: &Task) -> Result<Option<Body>, Error> {
+        let url = task.url.as_deref().unwrap_or_default();
+        let response = self.provider(Request::new("GET", url, "")).await?;
+        let response = if response.status == 410 {
+            let report = self.ask(task).await?;
+            let url = report.url.unwrap_or_default();
+            self.provider(Request::new("GET", &url, "")).await?
+        } else {
+            response
+        };
+        match response.status {
+            200 => Ok(Some(response.body)),
+            404 => Ok(None),
+            status => Err(Error::app(format!("the provider answered {status}"))),
+        }
+    }
+
+    async fn provider(&self, request: Request) -> Result<Response, Error> {
+        let answer = self.env.timeout(PATIENCE, self.env.fetch(PROVIDER, request)).await;
+        answer.unwrap_or(Err(Error::NetworkLost))
+    }
+
+    /// Tells whoever is connected how far it is. Who is not must ask.
+    fn tell(&self) -> Result<(), Error> {
+        self.ctx.broadcast(write(&self.store.progress()?));
+        Ok(())
+    }
+}
+
+fn failed(task: &Task, response: &Response) -> Report {
+    Report {
+        task_uuid: task.task_uuid(),
+        status: JobStatus::Failed,
+        url: None,
+        content_type: None,
+        seed: None,
+        error: Some(response.body.text().unwrap_or_default().into()),
+        retryable: false,
+    }
+}
+
+fn gone() -> Option<String> {
+    Some("the provider has not kept the result".into())
+}

@@ -1,0 +1,228 @@
+//! The library in D1: generations that are finished, their artifacts, and tags. Every write may be
+//! made again, and may arrive late.
+
+use serde_json::{Value as Json, json};
+use thunderhead_sim::sqlite::{Row, Value};
+use thunderhead_sim::{D1PreparedStatement, Env, Error, Time};
+
+use super::names::LIBRARY;
+use super::store::{Stored, Task};
+
+/// The tables. An artifact is there before its generation, so no foreign key leads from one to the
+/// other: D1 would refuse it.
+pub const SCHEMA: &[&str] = &[
+    "CREATE TABLE generations (
+  id TEXT PRIMARY KEY,
+  status TEXT NOT NULL CHECK (status IN ('ready', 'failed')),
+  provider TEXT NOT NULL,
+  model TEXT NOT NULL,
+  input TEXT NOT NULL,
+  output_count INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  completed_at INTEGER NOT NULL
+)",
+    "CREATE TABLE artifacts (
+  id TEXT PRIMARY KEY,
+  generation_id TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+)",
+    "CREATE INDEX artifacts_of_generation ON artifacts (generation_id)",
+    "CREATE TABLE tags (
+  tag TEXT NOT NULL,
+  target_type TEXT NOT NULL CHECK (target_type IN ('generation', 'artifact')),
+  target_id TEXT NOT NULL,
+  PRIMARY KEY (tag, target_type, target_id)
+)",
+    "CREATE TABLE requests (key TEXT PRIMARY KEY, generation_id TEXT NOT NULL)",
+];
+
+const CLAIM: &str =
+    "INSERT INTO requests (key, generation_id) VALUES (?, ?) ON CONFLICT DO NOTHING";
+const CLAIMED: &str = "SELECT generation_id FROM requests WHERE key = ?";
+/// A generation that is finished gets no more artifacts, however late this arrives.
+const ADD_ARTIFACT: &str = "INSERT INTO artifacts
+  (id, generation_id, content_type, metadata, created_at) SELECT ?1, ?2, ?3, ?4, ?5
+  WHERE NOT EXISTS (SELECT 1 FROM generations WHERE id = ?2) ON CONFLICT DO NOTHING";
+/// Counts what is there at the moment of writing: nobody else knows which requests have arrived.
+const FINISH: &str = "INSERT INTO generations
+  (id, status, provider, model, input, output_count, created_at, completed_at)
+  SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, ?5, ?6
+  FROM (SELECT COUNT(*) AS made FROM artifacts WHERE generation_id = ?1)
+  WHERE true ON CONFLICT DO NOTHING";
+const TAG: &str = "INSERT INTO tags (tag, target_type, target_id)
+  VALUES (?, 'generation', ?) ON CONFLICT DO NOTHING";
+const MADE: &str = "SELECT id FROM artifacts WHERE generation_id = ?";
+const GENERATION: &str = "SELECT * FROM generations WHERE id = ?";
+const ARTIFACTS_OF: &str = "SELECT * FROM artifacts WHERE generation_id = ? ORDER BY id";
+const GENERATIONS_TAGGED: &str = "SELECT g.* FROM tags t JOIN generations g ON g.id = t.target_id
+  WHERE t.tag = ? AND t.target_type = 'generation' ORDER BY g.id";
+const ARTIFACTS_TAGGED: &str =
+    "SELECT a.* FROM tags t JOIN artifacts a ON a.generation_id = t.target_id
+  WHERE t.tag = ? AND t.target_type = 'generation' ORDER BY a.id";
+
+/// The name of the provider in the rows.
+const PROVIDER: &str = "provider";
+
+/// The id that belongs to a client's key: the one proposed, unless the key has one already.
+pub async fn claim(env: &Env, key: &str, proposed: &str) -> Result<String, Error> {
+    let db = env.d1(LIBRARY);
+    let claim = db.prepare(CLAIM).bind(vec![key.into(), proposed.into()]);
+    let results = db.batch(vec![claim, db.prepare(CLAIMED).bind(vec![key.into()])]).await?;
+    let id = results.get(1).and_then(|rows| rows.get(0, "generation_id")?.as_str());
+    id.map(String::from).ok_or_else(|| Error::app("the key was not kept"))
+}
+
+/// Shows an artifact whose bytes are in the bucket.
+pub async fn add_artifact(env: &Env, generation: &str, task: &Task) -> Result<(), Error> {
+    let db = env.d1(LIBRARY);
+    let metadata = json!({ "task": task.task_uuid(), "seed": task.seed }).to_string();
+    let content_type = task.content_type.as_deref().unwrap_or("application/octet-stream");
+    let row: Vec<Value> = vec![
+        task.artifact.as_str().into(),
+        generation.into(),
+        content_type.into(),
+        metadata.into(),
+        ms(env.now()),
+    ];
+    db.prepare(ADD_ARTIFACT).bind(row).run().await.map(|_| ())
+}
+
+/// Shows a generation with its tags, all at once; which of its artifacts are there.
+pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec<String>, Error> {
+    let db = env.d1(LIBRARY);
+    let Stored { create, created_at, .. } = asked;
+    let id: Value = create.id.as_str().into();
+    let row: Vec<Value> = vec![
+        id.clone(),
+        PROVIDER.into(),
+        create.model.as_str().into(),
+        create.input.to_string().into(),
+        ms(*created_at),
+        ms(completed_at),
+    ];
+    let mut statements = vec![db.prepare(FINISH).bind(row)];
+    let tag = |tag: &String| db.prepare(TAG).bind(vec![tag.as_str().into(), id.clone()]);
+    statements.extend(create.tags.iter().map(tag));
+    statements.push(db.prepare(MADE).bind(vec![id.clone()]));
+    let results = db.batch(statements).await?;
+    let made = results.last().map(|last| &last.results[..]).unwrap_or_default();
+    let ids = made.iter().filter_map(|row| row.first()?.1.as_str().map(String::from));
+    Ok(ids.collect())
+}
+
+/// A generation that is finished.
+pub async fn generation(env: &Env, id: &str) -> Result<Option<Json>, Error> {
+    let rows = select(env, GENERATION, id).await?;
+    Ok(rows.into_iter().next())
+}
+
+/// The artifacts of a generation, finished or not.
+pub async fn artifacts_of(env: &Env, generation: &str) -> Result<Vec<Json>, Error> {
+    select(env, ARTIFACTS_OF, generation).await
+}
+
+/// The generations with this tag.
+pub async fn generations_tagged(env: &Env, tag: &str) -> Result<Vec<Json>, Error> {
+    select(env, GENERATIONS_TAGGED, tag).await
+}
+
+/// The artifacts of the generations with this tag.
+pub async fn artifacts_tagged(env: &Env, tag: &str) -> Result<Vec<Json>, Error> {
+    select(env, ARTIFACTS_TAGGED, tag).await
+}
+
+async fn select(env: &Env, sql: &str, by: &str) -> Result<Vec<Json>, Error> {
+    let db = env.d1(LIBRARY);
+    let statement: D1PreparedStatement = db.prepare(sql).bind(vec![by.into()]);
+    Ok(statement.all().await?.results.iter().map(json_of).collect())
+}
+
+fn json_of(row: &Row) -> Json {
+    let value = |value: &Value| match value {
+        Value::Integer(number) => json!(number),
+        other => json!(other.as_str()),
+    };
+    row.iter().map(|(name, of)| (name.to_string(), value(of))).collect()
+}
+
+/// A time as rows have it: Unix milliseconds.
+fn ms(time: Time) -> Value {
+    Value::Integer(time.unix_ms().cast_signed())
+}
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::d1::{D1, Op, Statement};
+
+    use super::*;
+
+    fn library() -> D1 {
+        let mut d1 = D1::new();
+        d1.create_database(LIBRARY).expect("the first of its name");
+        for sql in SCHEMA {
+            d1.apply(Time::ZERO, &Op::run(LIBRARY, Statement::new(*sql))).reply.expect("correct");
+        }
+        d1
+    }
+
+    fn run(d1: &mut D1, sql: &str, values: &[&str]) {
+        let statement = Statement::new(sql).bind(values.iter().copied());
+        d1.apply(Time::ZERO, &Op::run(LIBRARY, statement)).reply.expect("it fits the schema");
+    }
+
+    fn artifact(d1: &mut D1, id: &str) {
+        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "1"]);
+    }
+
+    fn finish(d1: &mut D1) -> Vec<Vec<Value>> {
+        run(d1, FINISH, &["g", "provider", "image-1", "{}", "1", "2"]);
+        d1.query(LIBRARY, "SELECT status, output_count FROM generations").expect("a query")
+    }
+
+    #[test]
+    fn a_generation_counts_the_artifacts_that_are_there() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        artifact(&mut d1, "b");
+        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(2)]]);
+    }
+
+    #[test]
+    fn a_generation_without_artifacts_has_failed() {
+        assert_eq!(finish(&mut library()), [[Value::from("failed"), Value::Integer(0)]]);
+    }
+
+    #[test]
+    fn what_comes_after_the_end_changes_nothing() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        let end = finish(&mut d1);
+        artifact(&mut d1, "b");
+        assert_eq!(finish(&mut d1), end);
+        let left = d1.query(LIBRARY, "SELECT id FROM artifacts").expect("a query");
+        assert_eq!(left, [[Value::from("a")]]);
+    }
+
+    #[test]
+    fn what_comes_again_is_there_once() {
+        let mut d1 = library();
+        artifact(&mut d1, "a");
+        artifact(&mut d1, "a");
+        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(1)]]);
+        run(&mut d1, TAG, &["cats", "g"]);
+        run(&mut d1, TAG, &["cats", "g"]);
+        let tags = d1.query(LIBRARY, "SELECT * FROM tags").expect("a query");
+        assert_eq!(tags.len(), 1);
+    }
+
+    #[test]
+    fn a_key_keeps_its_first_id() {
+        let mut d1 = library();
+        run(&mut d1, CLAIM, &["k", "first"]);
+        run(&mut d1, CLAIM, &["k", "second"]);
+        let id = d1.query(LIBRARY, "SELECT generation_id FROM requests").expect("a query");
+        assert_eq!(id, [[Value::from("first")]]);
+    }
+}

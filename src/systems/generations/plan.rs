@@ -1,0 +1,77 @@
+//! The plan as it is written, for the harness to refute, and the same without the mistake that hides
+//! the others. Nothing here is improved on the way: what looks odd is what the plan says.
+
+mod manager;
+
+use serde_json::json;
+use thunderhead_sim::{Cloud, DurableObject, Env, Error, Request, Response, Stub};
+
+use super::library;
+use super::names::{GENERATION, LIBRARY, WEB};
+use super::uuid::uuid_v7;
+use super::wire::{Wanted, read, write};
+use manager::{Anew, Manager, Same};
+
+/// The key of the plan's schema from artifacts to generations, which the plan does not expect to be
+/// enforced; D1 enforces it.
+const FOREIGN_KEY: (&str, &str) =
+    ("generation_id TEXT NOT NULL,", "generation_id TEXT NOT NULL REFERENCES generations (id),");
+
+/// Puts a variant of the plan into a cloud; whether there is one of that name.
+pub fn mount(cloud: &mut Cloud, variant: &str) -> bool {
+    match variant {
+        "as-written" => with::<Manager<Same>>(cloud, true),
+        "no-foreign-key" => with::<Manager<Same>>(cloud, false),
+        "fires-anew" => with::<Manager<Anew>>(cloud, false),
+        _ => return false,
+    }
+    true
+}
+
+fn with<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
+    let (without, with) = FOREIGN_KEY;
+    for table in library::SCHEMA {
+        let table = if foreign_key { table.replace(without, with) } else { (*table).into() };
+        cloud.migrate(LIBRARY, &[&table]);
+    }
+    cloud.worker(WEB).fetch(web);
+    cloud.durable_object::<M>(GENERATION);
+}
+
+async fn web(env: Env, request: Request) -> Result<Response, Error> {
+    let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
+    let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let answered = match (&*request.method, &path[..], query.split_once('=')) {
+        ("POST", ["generations"], None) => create(&env, &request).await,
+        ("GET", ["generations", id], None) => get(&env, id).await,
+        ("POST", ["webhook"], Some(("generation_id", id))) => {
+            let handled = stub(&env, id).rpc("handleWebhook", request.body.clone()).await;
+            handled.map(|_| Response::new(200, ""))
+        }
+        _ => Ok(Response::new(404, "")),
+    };
+    answered.or_else(|error| Ok(Response::new(500, write(&json!({ "error": error.to_string() })))))
+}
+
+async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
+    let wanted: Wanted = read(&request.body)?;
+    let id = uuid_v7(env);
+    stub(env, &id).rpc("create", write(&wanted.called(&id))).await?;
+    Ok(Response::new(201, write(&json!({ "id": id }))))
+}
+
+/// Checks the object first, falls back to D1.
+async fn get(env: &Env, id: &str) -> Result<Response, Error> {
+    let told = stub(env, id).rpc("status", "").await?;
+    if !told.is_empty() {
+        return Ok(Response::new(200, told));
+    }
+    Ok(match library::generation(env, id).await? {
+        Some(row) => Response::new(200, write(&row)),
+        None => Response::new(404, ""),
+    })
+}
+
+fn stub(env: &Env, id: &str) -> Stub {
+    env.durable_object(GENERATION).get_by_name(id)
+}

@@ -1,0 +1,270 @@
+//! Whoever makes the pictures and films, with every mood there is: slow, failing, refusing, calling
+//! back early, late, twice, never and about strangers, and with results whose addresses expire.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response, StableHasher, Time};
+
+use super::names::PROVIDER;
+use super::wire::{JobStatus, Report, read, write};
+
+/// How long the address of a result is good for, usually and in a bad mood.
+const EXPIRES: Duration = Duration::from_secs(3_600);
+const EXPIRES_SOON: Duration = Duration::from_millis(1);
+/// How often a webhook that is not heard is called again, and how long after.
+const WEBHOOK_RETRIES: u32 = 3;
+const WEBHOOK_PAUSE: Duration = Duration::from_secs(10);
+/// How late a late callback is.
+const LATE: Duration = Duration::from_secs(45);
+/// A generation that nobody has asked for.
+const STRANGER: &str = "00000000-0000-7000-8000-000000000000";
+
+/// A provider.
+///
+/// - `POST /tasks {taskUUID, reference, deliveryMethod?, webhookURL?, …}` → 200 when it is done, or 202
+///   at once if the delivery is `async`; a name that is known is the same job
+/// - `GET /tasks/UUID` → 200, 404
+/// - `GET /results/UUID?until=TIME` → the bytes; 410 when that time has passed
+#[derive(Clone, Debug, Default)]
+pub struct Provider {
+    jobs: Rc<RefCell<BTreeMap<String, Job>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Job {
+    status: JobStatus,
+    mood: Mood,
+    asked: Asked,
+    content_type: &'static str,
+    bytes: Body,
+    done_at: Time,
+    /// Until when the address is good that the first report has.
+    until: Time,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    #[serde(rename = "taskUUID")]
+    task_uuid: String,
+    model: String,
+    reference: Reference,
+    #[serde(default)]
+    delivery_method: String,
+    #[serde(rename = "webhookURL")]
+    webhook_url: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Reference {
+    generation: String,
+    artifact: String,
+}
+
+/// How a job goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    Usual,
+    /// It is done before its request is answered.
+    Quick,
+    Slow,
+    /// It takes an hour.
+    Endless,
+    FailsOnce,
+    FailsForGood,
+    /// The job is not taken on.
+    Refused,
+    /// The address of its result expires at once.
+    Expiring,
+}
+
+const MOODS: [Mood; 8] = [
+    Mood::Usual,
+    Mood::Quick,
+    Mood::Slow,
+    Mood::Endless,
+    Mood::FailsOnce,
+    Mood::FailsForGood,
+    Mood::Refused,
+    Mood::Expiring,
+];
+
+impl Mood {
+    fn work(self) -> Duration {
+        Duration::from_secs(match self {
+            Mood::Quick => 0,
+            Mood::Slow => 60,
+            Mood::Endless => 3_600,
+            _ => 5,
+        })
+    }
+
+    fn fails(self) -> bool {
+        matches!(self, Mood::FailsOnce | Mood::FailsForGood)
+    }
+}
+
+/// Puts the provider outside the cloud.
+pub fn mount(cloud: &mut Cloud) {
+    let provider = Provider::default();
+    cloud.outside(PROVIDER, move |env, request| {
+        let provider = provider.clone();
+        async move { provider.serve(&env, &request).await }
+    });
+}
+
+impl Provider {
+    async fn serve(&self, env: &Env, request: &Request) -> Result<Response, Error> {
+        let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
+        let path: Vec<&str> = path.trim_matches('/').split('/').collect();
+        Ok(match (&*request.method, &path[..]) {
+            ("POST", ["tasks"]) => match read::<Asked>(&request.body) {
+                Ok(asked) => self.take_on(env, asked).await,
+                Err(error) => Response::new(400, error.to_string()),
+            },
+            ("GET", ["tasks", id]) => match self.report(env, id) {
+                Some(report) => Response::new(200, write(&report)),
+                None => Response::new(404, ""),
+            },
+            ("GET", ["results", id]) => self.result(env, id, query),
+            _ => Response::new(404, ""),
+        })
+    }
+
+    async fn take_on(&self, env: &Env, asked: Asked) -> Response {
+        let id = asked.task_uuid.clone();
+        let sync = asked.delivery_method != "async";
+        let known = self.jobs.borrow().contains_key(&id);
+        if !known {
+            let mood = MOODS[env.mood(MOODS.len() as u32) as usize];
+            if mood == Mood::Refused {
+                return Response::new(503, "busy");
+            }
+            self.begin(env, asked, mood);
+        }
+        while sync && self.jobs.borrow()[&id].status == JobStatus::Running {
+            let left = self.jobs.borrow()[&id].done_at - env.now();
+            env.sleep(left.max(Duration::from_millis(1))).await;
+        }
+        let report = self.report(env, &id).expect("it was taken on");
+        Response::new(if report.status == JobStatus::Running { 202 } else { 200 }, write(&report))
+    }
+
+    fn begin(&self, env: &Env, asked: Asked, mood: Mood) {
+        let id = asked.task_uuid.clone();
+        let Reference { generation, artifact } = &asked.reference;
+        env.log(format!("accepted {id} for {artifact} of {generation}"));
+        let video = asked.delivery_method == "async";
+        let content_type = if video { "video/mp4" } else { "image/jpeg" };
+        let made = StableHasher::of(&(id.as_str(), asked.model.as_str()));
+        let bytes = Body::from(format!("{content_type} {made:016x}"));
+        let (status, until) = (JobStatus::Running, Time::NEVER);
+        let done_at = env.now() + mood.work();
+        let job = Job { status, mood, asked, content_type, bytes, done_at, until };
+        self.jobs.borrow_mut().insert(id.clone(), job);
+        let (provider, env) = (self.clone(), env.clone());
+        let work = env.clone().spawn(async move {
+            env.sleep(mood.work()).await;
+            provider.finish(&env, &id);
+            provider.call_back(&env, &id).await;
+        });
+        drop(work);
+    }
+
+    fn finish(&self, env: &Env, id: &str) {
+        let mut jobs = self.jobs.borrow_mut();
+        let job = jobs.get_mut(id).expect("it was taken on");
+        if job.mood.fails() {
+            job.status = JobStatus::Failed;
+            return;
+        }
+        job.status = JobStatus::Succeeded;
+        let good = if job.mood == Mood::Expiring { EXPIRES_SOON } else { EXPIRES };
+        job.until = env.now() + good;
+        let Reference { generation, artifact } = &job.asked.reference;
+        env.log(format!("charged {id} for {artifact} of {generation}"));
+    }
+
+    /// Calls the webhook: once, unless the mood is otherwise.
+    async fn call_back(&self, env: &Env, id: &str) {
+        let webhook = self.jobs.borrow()[id].asked.webhook_url.clone();
+        let Some(webhook) = webhook else { return };
+        // What it says is what was so when the job was done; its address does not become younger.
+        let report = self.first_report(id);
+        match env.mood(5) {
+            0 => deliver(env, &webhook, &report).await,
+            1 => {
+                deliver(env, &webhook, &report).await;
+                deliver(env, &webhook, &report).await;
+            }
+            2 => {}
+            3 => {
+                env.sleep(LATE).await;
+                deliver(env, &webhook, &report).await;
+            }
+            _ => {
+                let (worker, _) = webhook.split_once('/').unwrap_or((&webhook, ""));
+                let stranger = format!("{worker}/webhook?generation_id={STRANGER}");
+                deliver(env, &stranger, &report).await;
+                deliver(env, &webhook, &report).await;
+            }
+        }
+    }
+
+    /// What is said of a job to whoever asks: the address of its result is a new one.
+    fn report(&self, env: &Env, id: &str) -> Option<Report> {
+        let mut jobs = self.jobs.borrow_mut();
+        let job = jobs.get_mut(id)?;
+        if job.until < env.now() {
+            job.until = env.now() + EXPIRES;
+        }
+        drop(jobs);
+        Some(self.first_report(id))
+    }
+
+    fn first_report(&self, id: &str) -> Report {
+        let jobs = self.jobs.borrow();
+        let job = &jobs[id];
+        let done = job.status == JobStatus::Succeeded;
+        let failed = job.status == JobStatus::Failed;
+        Report {
+            task_uuid: id.into(),
+            status: job.status,
+            url: done.then(|| format!("/results/{id}?until={}", job.until.as_ms())),
+            content_type: done.then(|| job.content_type.into()),
+            seed: done.then(|| StableHasher::of(id.as_bytes()) % 1_000),
+            error: failed.then(|| "the model has failed".into()),
+            retryable: job.mood == Mood::FailsOnce,
+        }
+    }
+
+    fn result(&self, env: &Env, id: &str, query: &str) -> Response {
+        let until = query.strip_prefix("until=").and_then(|text| text.parse().ok());
+        match self.jobs.borrow().get(id) {
+            Some(job) if job.status == JobStatus::Succeeded => {
+                if until.is_some_and(|until| env.now() <= Time::from_ms(until)) {
+                    Response::new(200, job.bytes.clone())
+                } else {
+                    Response::new(410, "expired")
+                }
+            }
+            _ => Response::new(404, ""),
+        }
+    }
+}
+
+async fn deliver(env: &Env, webhook: &str, report: &Report) {
+    let (worker, path) = webhook.split_once('/').unwrap_or((webhook, ""));
+    for _ in 0..=WEBHOOK_RETRIES {
+        let request = Request::new("POST", &format!("/{path}"), write(report));
+        match env.fetch(worker, request).await {
+            Ok(response) if response.status < 500 => return,
+            Ok(_) | Err(Error::NetworkLost) => env.sleep(WEBHOOK_PAUSE).await,
+            Err(_) => return,
+        }
+    }
+}

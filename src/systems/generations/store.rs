@@ -1,0 +1,207 @@
+//! What an object remembers of its generation: the request, where it stands, and a task for each
+//! artifact. Every change is made within one turn, so it is kept or lost as a whole.
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
+
+use super::uuid::uuid_v7;
+use super::wire::{Create, Progress, Standing, TaskType, read, write};
+
+const REQUEST: &str = "request";
+const PHASE: &str = "phase";
+const COMPLETED_AT: &str = "completedAt";
+const TASK: &str = "task:";
+
+/// How long a generation may take unless its client says otherwise.
+const IMAGE_TIMEOUT: Duration = Duration::from_secs(300);
+const VIDEO_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Where a generation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// It is stored; nobody else knows of it yet, and nothing has begun.
+    Accepted,
+    /// Its jobs are under way.
+    Active,
+    /// Every task is settled or out of time; the library does not know yet.
+    Completing,
+    /// The library has it; something may be left in the bucket.
+    Sweeping,
+    /// Everything is done and forgotten but this.
+    Done,
+}
+
+/// A request as it is stored.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stored {
+    #[serde(flatten)]
+    pub create: Create,
+    pub created_at: Time,
+    pub timeout_at: Time,
+}
+
+/// One artifact to be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub status: TaskStatus,
+    /// Which job for this artifact it is, counting from 1.
+    pub attempt: u32,
+    pub artifact: String,
+    /// Where the provider has the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether something may be in the bucket under its key, now or when a late request arrives.
+    #[serde(default)]
+    pub put: bool,
+}
+
+/// Where a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskStatus {
+    /// The provider may not know of its job.
+    Pending,
+    /// The provider has the job and will call back.
+    Submitted,
+    /// The provider has the result.
+    Streaming,
+    /// The bucket has the result.
+    Stored,
+    /// The library has the artifact.
+    Ready,
+    /// There will be no artifact.
+    Failed,
+}
+
+impl Task {
+    /// The name of the present job. It is known before the provider is asked, so to ask again is to
+    /// ask for the same job.
+    pub fn task_uuid(&self) -> String {
+        format!("{}-{}", self.artifact, self.attempt)
+    }
+
+    /// Whether nothing more will come of it.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.status, TaskStatus::Ready | TaskStatus::Failed)
+    }
+}
+
+/// The storage of one generation.
+#[derive(Clone, Debug)]
+pub struct Store(pub ObjectStorage);
+
+impl Store {
+    /// Where the generation stands, if there is one.
+    pub fn phase(&self) -> Result<Option<Phase>, Error> {
+        self.get(PHASE)
+    }
+
+    /// Moves it on.
+    pub fn set_phase(&self, phase: Phase) -> Result<(), Error> {
+        self.put(PHASE, &phase)
+    }
+
+    /// Whether its jobs are under way.
+    pub fn is_active(&self) -> Result<bool, Error> {
+        Ok(self.phase()? == Some(Phase::Active))
+    }
+
+    /// Stores a new request.
+    pub fn accept(&self, create: Create, env: &Env) -> Result<(), Error> {
+        let usual = match TaskType::of_model(&create.model) {
+            TaskType::Image => IMAGE_TIMEOUT,
+            TaskType::Video => VIDEO_TIMEOUT,
+        };
+        let timeout = create.timeout_seconds.map_or(usual, Duration::from_secs);
+        for n in 0..create.count {
+            let task = Task {
+                artifact: uuid_v7(env),
+                status: TaskStatus::Pending,
+                attempt: 1,
+                url: None,
+                content_type: None,
+                seed: None,
+                error: None,
+                put: false,
+            };
+            self.put_task(n, &task)?;
+        }
+        let (created_at, timeout_at) = (env.now(), env.now() + timeout);
+        self.put(REQUEST, &Stored { create, created_at, timeout_at })?;
+        self.set_phase(Phase::Accepted)
+    }
+
+    /// The request.
+    pub fn request(&self) -> Result<Stored, Error> {
+        self.get(REQUEST)?.ok_or_else(|| Error::app("there is no request"))
+    }
+
+    /// One task.
+    pub fn task(&self, n: u32) -> Result<Task, Error> {
+        self.get(&format!("{TASK}{n}"))?.ok_or_else(|| Error::app(format!("there is no task {n}")))
+    }
+
+    /// Keeps a task as it is now.
+    pub fn put_task(&self, n: u32, task: &Task) -> Result<(), Error> {
+        self.put(&format!("{TASK}{n}"), task)
+    }
+
+    /// Every task.
+    pub fn tasks(&self) -> Result<Vec<Task>, Error> {
+        (0..self.request()?.create.count).map(|n| self.task(n)).collect()
+    }
+
+    /// No task will be worked on any more; when that was, is remembered.
+    pub fn complete(&self, now: Time) -> Result<(), Error> {
+        self.put(COMPLETED_AT, &now)?;
+        self.set_phase(Phase::Completing)
+    }
+
+    /// When the last task was settled, or its time was up.
+    pub fn completed_at(&self) -> Result<Time, Error> {
+        self.get(COMPLETED_AT)?.ok_or_else(|| Error::app("it is not complete"))
+    }
+
+    /// Forgets everything but that there is nothing left to do.
+    pub fn forget(&self) -> Result<(), Error> {
+        self.0.delete_all();
+        self.set_phase(Phase::Done)
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Result<Progress, Error> {
+        let standing = match self.phase()? {
+            None => Standing::Unknown,
+            Some(Phase::Accepted | Phase::Active) => Standing::Active,
+            Some(Phase::Completing | Phase::Sweeping | Phase::Done) => Standing::Settled,
+        };
+        if standing != Standing::Active {
+            return Ok(Progress { standing, count: 0, ready: 0, failed: 0 });
+        }
+        let tasks = self.tasks()?;
+        let of = |status| tasks.iter().filter(|task| task.status == status).count() as u32;
+        let (ready, failed) = (of(TaskStatus::Ready), of(TaskStatus::Failed));
+        Ok(Progress { standing, count: tasks.len() as u32, ready, failed })
+    }
+
+    fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
+        let stored: Option<Body> = self.0.get(key)?;
+        stored.as_ref().map(read).transpose()
+    }
+
+    fn put(&self, key: &str, value: &impl Serialize) -> Result<(), Error> {
+        self.0.put(key, write(value))
+    }
+}

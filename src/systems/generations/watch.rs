@@ -1,0 +1,48 @@
+//! The consumer of the messages that look after generations: each goes to its object again and again
+//! until there is nothing left to do.
+
+use std::time::Duration;
+
+use thunderhead_sim::queue::ConsumerConfig;
+use thunderhead_sim::{Env, Error, Message, MessageBatch};
+
+use super::generation::WATCH_DELAY;
+use super::names::{GENERATION, WATCH, WATCH_LATER};
+use super::wire::read;
+
+/// How much longer each pause is than the one before, and the longest, in seconds.
+const PAUSE_STEP: u32 = WATCH_DELAY;
+const PAUSE_MAX: u32 = 300;
+
+/// The two queues it consumes. Together they try for half a day, which is longer than any generation
+/// may take.
+pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
+    let watch = ConsumerConfig {
+        max_batch_timeout: Duration::from_secs(1),
+        max_retries: 100,
+        retry_delay: Duration::from_secs(u64::from(WATCH_DELAY)),
+        dead_letter_queue: Some(WATCH_LATER.into()),
+        ..ConsumerConfig::default()
+    };
+    let later = ConsumerConfig { dead_letter_queue: None, ..watch.clone() };
+    [(WATCH, watch), (WATCH_LATER, later)]
+}
+
+/// Settles each message by itself.
+pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
+    for message in batch.messages() {
+        match look_after(&env, message).await {
+            Ok(true) => message.ack(),
+            Ok(false) | Err(_) => {
+                message.retry_with((PAUSE_STEP * message.attempts()).min(PAUSE_MAX));
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn look_after(env: &Env, message: &Message) -> Result<bool, Error> {
+    let Some(id) = message.body().to_text() else { return Ok(true) };
+    let done = env.durable_object(GENERATION).get_by_name(&id).rpc("watch", "").await?;
+    read(&done)
+}

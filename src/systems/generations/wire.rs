@@ -1,0 +1,189 @@
+//! What travels between client, worker, object and provider, as JSON.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use thunderhead_sim::{Body, Error};
+
+/// How many artifacts one request may ask for.
+const COUNT_MAX: u32 = 8;
+/// How many tags a generation may have.
+const TAGS_MAX: usize = 16;
+/// The longest time, in seconds, that a client may give a generation. The message that looks after it
+/// lives longer.
+const TIMEOUT_MAX: u64 = 3_600;
+
+/// What a client asks for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    pub model: String,
+    #[serde(default)]
+    pub input: Json,
+    #[serde(default = "one")]
+    pub count: u32,
+    #[serde(default)]
+    pub tags: BTreeSet<String>,
+    /// The client's own name for this request: asked again under the same name, it is the same.
+    pub idempotency_key: Option<String>,
+    /// How long it may take; what a model of its kind usually gets when not said.
+    pub timeout_seconds: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Wanted {
+    /// What is wrong with it, if anything is.
+    pub fn fault(&self) -> Option<String> {
+        if self.model.is_empty() {
+            return Some("a model is needed".into());
+        }
+        if !(1..=COUNT_MAX).contains(&self.count) {
+            return Some(format!("from 1 to {COUNT_MAX} artifacts can be asked for"));
+        }
+        if self.tags.len() > TAGS_MAX || self.tags.contains("") {
+            return Some(format!("up to {TAGS_MAX} tags, none of them empty"));
+        }
+        let timeout = self.timeout_seconds.unwrap_or(1);
+        (!(1..=TIMEOUT_MAX).contains(&timeout))
+            .then(|| format!("a generation may take from 1 to {TIMEOUT_MAX} seconds"))
+    }
+
+    /// What the object is told.
+    pub fn called(self, id: &str) -> Create {
+        let Wanted { model, input, count, tags, timeout_seconds, .. } = self;
+        Create { id: id.into(), model, input, count, tags, timeout_seconds }
+    }
+}
+
+/// The arguments of `create`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Create {
+    pub id: String,
+    pub model: String,
+    pub input: Json,
+    pub count: u32,
+    pub tags: BTreeSet<String>,
+    pub timeout_seconds: Option<u64>,
+}
+
+/// What a model makes, and so how its jobs are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskType {
+    /// The provider answers when it is done.
+    Image,
+    /// The provider answers at once and calls back when it is done.
+    Video,
+}
+
+impl TaskType {
+    /// What the model of this name makes.
+    pub fn of_model(model: &str) -> TaskType {
+        if model.starts_with("video") { TaskType::Video } else { TaskType::Image }
+    }
+}
+
+/// What the provider says of a job: in its answers and in its webhooks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    #[serde(rename = "taskUUID")]
+    pub task_uuid: String,
+    pub status: JobStatus,
+    /// Where the result is, for a while.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Whether another job of the same kind might fare better.
+    #[serde(default)]
+    pub retryable: bool,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobStatus {
+    Running,
+    Succeeded,
+    Failed,
+}
+
+/// What an object says of its generation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// There is none.
+    Unknown,
+    /// It is under way.
+    Active,
+    /// It is settled, and about to be in the library if it is not there yet.
+    Settled,
+}
+
+/// How far a generation is: what pollers and subscribers are told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    pub standing: Standing,
+    pub count: u32,
+    pub ready: u32,
+    pub failed: u32,
+}
+
+/// Reads JSON.
+pub fn read<'a, T: Deserialize<'a>>(body: &'a Body) -> Result<T, Error> {
+    serde_json::from_slice(body.bytes()).map_err(|error| Error::app(error.to_string()))
+}
+
+/// Writes JSON.
+pub fn write<T: Serialize>(value: &T) -> Body {
+    Body::from(serde_json::to_vec(value).expect("plain data with text keys is JSON"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(body: &str) -> Option<String> {
+        read::<Wanted>(&Body::from(body)).expect("it is JSON of the right shape").fault()
+    }
+
+    #[test]
+    fn a_request_within_its_bounds_is_taken() {
+        let most = (0..TAGS_MAX).map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(",");
+        assert_eq!(fault(r#"{"model":"image-1"}"#), None);
+        assert_eq!(fault(&format!(r#"{{"model":"m","count":8,"tags":[{most}]}}"#)), None);
+        assert_eq!(fault(r#"{"model":"m","timeoutSeconds":3600}"#), None);
+    }
+
+    #[test]
+    fn a_request_beyond_its_bounds_is_told_what_is_wrong() {
+        let many = (0..=TAGS_MAX).map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(",");
+        for (body, wrong) in [
+            (r#"{"model":""}"#, "a model"),
+            (r#"{"model":"m","count":0}"#, "artifacts"),
+            (r#"{"model":"m","count":9}"#, "artifacts"),
+            (r#"{"model":"m","tags":[""]}"#, "tags"),
+            (&format!(r#"{{"model":"m","tags":[{many}]}}"#), "tags"),
+            (r#"{"model":"m","timeoutSeconds":0}"#, "seconds"),
+            (r#"{"model":"m","timeoutSeconds":3601}"#, "seconds"),
+        ] {
+            let told = fault(body).unwrap_or_default();
+            assert!(told.contains(wrong), "{body}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_model_makes_films_or_pictures() {
+        assert_eq!(TaskType::of_model("video-1"), TaskType::Video);
+        assert_eq!(TaskType::of_model("image-1"), TaskType::Image);
+    }
+}

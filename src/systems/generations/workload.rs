@@ -1,0 +1,77 @@
+//! What is asked of the system: a few generations by clients that poll or listen, some of them twice
+//! under one key, and what strangers might send.
+
+use serde_json::json;
+use thunderhead_sim::{Rng, Send, Time};
+
+use super::studio::STUDIO;
+
+const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
+const MODELS: [&str; 3] = ["image-1", "image-2", "video-1"];
+const TAGS: [&str; 3] = ["cats", "rain", "draft"];
+/// Some are over in the middle of a storm, and some long after it.
+const TIMEOUTS: [Option<u64>; 6] = [None, None, Some(8), Some(25), Some(50), Some(3_000)];
+const NOBODY: &str = "01234567-89ab-7def-8123-456789abcdef";
+
+/// Up to three generations, with what goes around them.
+pub fn workload(rng: &mut Rng) -> Vec<Send> {
+    let mut sends = Vec::new();
+    let mut at = 0;
+    for turn in 0..1 + rng.below(3) {
+        at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
+        let order = order(rng, turn);
+        let how = if rng.chance(300) { "/watch" } else { "/poll" };
+        let send = |at| {
+            let send = Send::new(Time::from_ms(at), "POST", how, order.clone());
+            Send { to: Some(STUDIO.into()), ..send }
+        };
+        sends.push(send(at));
+        // Somebody is impatient: the same request from another window.
+        if rng.chance(150) {
+            sends.push(send(at + u64::from(rng.below(3)) * 700));
+        }
+    }
+    let late = at + u64::from(rng.below(30)) * 1_000;
+    match rng.below(12) {
+        0 => sends.push(get(late, "/generations?tag=cats")),
+        1 => sends.push(get(late, "/artifacts?tag=cats")),
+        2 => sends.push(get(late, &format!("/generations/{NOBODY}"))),
+        3 => sends.push(webhook(late)),
+        _ => {}
+    }
+    sends
+}
+
+/// One picture.
+pub fn smallest() -> Vec<Send> {
+    vec![Send::new(Time::ZERO, "POST", "/generations", r#"{"model":"image-1","tags":["cats"]}"#)]
+}
+
+fn order(rng: &mut Rng, turn: u32) -> String {
+    let model = MODELS[rng.below(MODELS.len() as u32) as usize];
+    let tags: Vec<&str> = TAGS.into_iter().filter(|_| rng.chance(400)).collect();
+    let mut order = json!({
+        "model": model,
+        "input": { "prompt": format!("number {turn}") },
+        "count": 1 + rng.below(3),
+        "tags": tags,
+    });
+    if let Some(seconds) = TIMEOUTS[rng.below(TIMEOUTS.len() as u32) as usize] {
+        order["timeoutSeconds"] = seconds.into();
+    }
+    if !rng.chance(150) {
+        order["idempotencyKey"] = format!("k{turn}").into();
+    }
+    order.to_string()
+}
+
+fn get(at_ms: u64, path: &str) -> Send {
+    Send::new(Time::from_ms(at_ms), "GET", path, "").retried(1)
+}
+
+/// A webhook about a generation that there never was.
+fn webhook(at_ms: u64) -> Send {
+    let report = json!({ "taskUUID": format!("{NOBODY}-1"), "status": "failed" }).to_string();
+    let path = format!("/webhook?generation_id={NOBODY}");
+    Send::new(Time::from_ms(at_ms), "POST", &path, report)
+}

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use crate::ai::{Ai, Classifier};
 use crate::body::Body;
 use crate::call::{Request, Response};
+use crate::d1;
 use crate::env::Env;
 use crate::error::Error;
 use crate::host::{Class, Work};
@@ -14,8 +15,9 @@ use crate::queue::{ConsumerConfig, MessageBatch, QueueConfig};
 use crate::r2::BucketConfig;
 use crate::step::Step;
 use crate::time::Time;
+use crate::trace::What;
 use crate::workflow::{WorkflowConfig, WorkflowEvent};
-use crate::world::{Consumer, World};
+use crate::world::{Consumer, D1_ACTOR, World};
 
 /// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
 /// the author's, not the storm's.
@@ -62,6 +64,20 @@ impl Cloud<'_> {
     pub fn d1(&mut self, name: &str) {
         let created = self.world.state().d1.create_database(name);
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
+    }
+
+    /// Applies a migration before the run begins, as a deployment does: statements that all take effect.
+    /// What it puts into tables is in the trace.
+    pub fn d1_migration(&mut self, database: &str, sql: &str) {
+        let mut state = self.world.state();
+        let op = d1::Op::run(database, d1::Statement::new(sql));
+        let applied = state.d1.apply(Time::ZERO, &op);
+        if let Err(error) = applied.reply {
+            panic!("migration of `{database}`: {error}");
+        }
+        if !applied.changes.is_empty() {
+            state.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+        }
     }
 
     /// Binds a workflow to a name.

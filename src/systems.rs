@@ -1,5 +1,6 @@
 //! The systems that the harness knows, one file each.
 
+mod commands;
 mod comparisons;
 mod relay;
 mod uploads;
@@ -7,7 +8,8 @@ mod uploads;
 use thunderhead_props::System;
 
 /// Every system, by name.
-pub const ALL: &[&System] = &[&relay::SYSTEM, &uploads::SYSTEM, &comparisons::SYSTEM];
+pub const ALL: &[&System] =
+    &[&relay::SYSTEM, &uploads::SYSTEM, &comparisons::SYSTEM, &commands::SYSTEM];
 
 /// The system of that name.
 pub fn find(name: &str) -> Option<&'static System> {

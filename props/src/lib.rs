@@ -3,6 +3,7 @@
 //! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
+mod commands;
 mod comparisons;
 mod guided;
 pub mod hunt;
@@ -15,6 +16,7 @@ mod strategy;
 mod system;
 mod uploads;
 
+pub use commands::COMMANDS;
 pub use comparisons::COMPARISONS;
 pub use guided::Guided;
 pub use invariant::{Finding, Invariant, Property, Violation, judge};

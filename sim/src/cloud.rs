@@ -67,7 +67,8 @@ impl Cloud<'_> {
     }
 
     /// Applies a migration before the run begins, as a deployment does: statements that all take effect.
-    /// What it puts into tables is in the trace.
+    /// What it puts into tables is in the trace. Tables that are created one at a time, before there are
+    /// rows, are ready for every run on the thread.
     pub fn d1_migration(&mut self, database: &str, sql: &str) {
         let mut state = self.world.state();
         let op = d1::Op::run(database, d1::Statement::new(sql));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{StatementStatus, ffi};
 
 use super::replaced::Snapshot;
@@ -35,6 +36,9 @@ impl Connection {
         let setup = || -> rusqlite::Result<Connection> {
             let mut raw = rusqlite::Connection::open_in_memory()?;
             raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
+            // A plan that looked at the values of parameters would be made anew for other values, which
+            // takes longer than most statements do here.
+            raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
             // Small pages, because every write beside a trigger copies the pages it touches.
             raw.execute_batch(
                 "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \

@@ -9,26 +9,30 @@ use thunderhead_sim::{Env, Error};
 /// The binding of the database.
 pub const ACCOUNTS: &str = "ACCOUNTS";
 
-/// The tables, and who is in the house when the run begins. A guest whose bill is in dispute may not leave.
-pub const SCHEMA: &str = "
-    create table guests (
-        guest_id text primary key,
-        status text not null check (status in ('in', 'out', 'held')),
-        stay integer not null,
-        owed integer not null,
-        disputed integer not null
-    );
-    create table checkouts (
-        id integer primary key,
-        message_id text not null,
-        guest_id text not null,
-        stay integer not null,
-        charged integer not null,
-        outcome text not null check (outcome in ('out', 'held', 'refused')),
-        at integer not null
-    );
-    insert into guests values ('ann', 'in', 1, 100, 0), ('bob', 'in', 1, 200, 0),
-        ('cid', 'in', 1, 300, 0), ('dan', 'in', 1, 400, 1), ('eve', 'in', 1, 500, 0);";
+/// The tables.
+pub const SCHEMA: [&str; 2] = [
+    "create table guests (
+    guest_id text primary key,
+    status text not null check (status in ('in', 'out', 'held')),
+    stay integer not null,
+    owed integer not null,
+    disputed integer not null
+)",
+    "create table checkouts (
+    id integer primary key,
+    message_id text not null,
+    guest_id text not null,
+    stay integer not null,
+    charged integer not null,
+    outcome text not null check (outcome in ('out', 'held', 'refused')),
+    at integer not null
+)",
+];
+
+/// Who is in the house when the run begins. A guest whose bill is in dispute may not leave.
+pub const RESIDENTS: &str = "insert into guests values ('ann', 'in', 1, 100, 0), \
+    ('bob', 'in', 1, 200, 0), ('cid', 'in', 1, 300, 0), ('dan', 'in', 1, 400, 1), \
+    ('eve', 'in', 1, 500, 0)";
 
 /// What makes an effect happen once: the row of a check-out and the id of its command are one row.
 pub const ONCE: &str = "create unique index checkout_ids on checkouts (message_id)";
@@ -50,7 +54,7 @@ const CHECK_OUT: &str = "insert into checkouts (message_id, guest_id, stay, char
 const LEAVE: &str = "update guests set status = ?2, owed = ?3 where guest_id = ?1";
 
 const CHECK_IN: &str = "insert into guests values (?1, 'in', 1, ?2, 0) \
-    on conflict (guest_id) do update set status = 'in', stay = stay + 1, owed = ?2, disputed = 0 \
+    on conflict (guest_id) do update set status = 'in', stay = stay + 1, owed = ?2 \
     where status <> 'in'";
 
 /// A command to check out, as its handler sees it.

@@ -43,9 +43,11 @@ pub enum Variant {
 const PROCESSORS: u32 = 4;
 /// How soon a processor polls again when there was something to do.
 const SOON: Duration = Duration::from_millis(250);
-/// The pause behind which a processor ends its shift. Pauses double as long as there is nothing to do, so
-/// that is seventeen minutes of nothing; a request may arrive ten minutes late.
-const SHIFT: Duration = Duration::from_secs(512);
+/// Pauses grow as long as there is nothing to do, by so much each time.
+const SLOWER: u32 = 4;
+/// The pause behind which a processor ends its shift, or no run would end: more than twenty minutes of
+/// nothing, when a request may arrive ten minutes late.
+const SHIFT: Duration = Duration::from_secs(1_024);
 /// How many commands are taken at once.
 const BATCH: u32 = 10;
 const LEASE_MS: i64 = 30_000;
@@ -69,8 +71,12 @@ pub fn mount(cloud: &mut Cloud, variant: Variant) {
         cloud.worker(&name.clone()).boot(move |env| {
             let name = name.clone();
             async move {
+                let mut session = locked::Session::new(&env, &name);
+                if let Variant::AdvisoryLocks { .. } = variant {
+                    session.open().await;
+                }
                 if is_hired(&env, number) {
-                    work(&env, &name, variant).await;
+                    work(&env, &name, variant, session).await;
                 }
             }
         });
@@ -86,8 +92,7 @@ fn is_hired(env: &Env, number: u32) -> bool {
     }
 }
 
-async fn work(env: &Env, name: &str, variant: Variant) {
-    let mut session = locked::Session::new(env, name);
+async fn work(env: &Env, name: &str, variant: Variant, mut session: locked::Session<'_>) {
     let mut pause = SOON;
     while pause <= SHIFT {
         let mut done = 0;
@@ -102,7 +107,7 @@ async fn work(env: &Env, name: &str, variant: Variant) {
         if let Err(failure) = turn {
             env.log(format!("turn ends: {failure}"));
         }
-        pause = if done > 0 { SOON } else { pause * 2 };
+        pause = if done > 0 { SOON } else { pause * SLOWER };
         env.sleep(pause).await;
     }
 }

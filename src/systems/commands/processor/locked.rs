@@ -9,7 +9,7 @@ use serde_json::json;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, StableHasher};
 use thunderhead_stream::{Message, Store};
 
-use super::{BATCH, execute, now};
+use super::{BATCH, SOON, execute, now};
 use crate::systems::commands::guests::Failure;
 use crate::systems::commands::store::D1Store;
 
@@ -82,6 +82,14 @@ impl<'a> Session<'a> {
         Session { env, client, process: env.unique(), session: None }
     }
 
+    /// Connects, however long it takes. A host that comes back does so whether it is to work or not: the
+    /// server hears of its death then, and lets go of its locks.
+    pub async fn open(&mut self) {
+        while self.connect().await.is_err() {
+            self.env.sleep(SOON).await;
+        }
+    }
+
     /// One turn: locks each command, executes it, marks it, and unlocks it whatever came of that.
     pub async fn turn(&mut self, stable: bool, done: &mut usize) -> Result<(), Failure> {
         let store = D1Store::new(self.env);
@@ -109,17 +117,18 @@ impl<'a> Session<'a> {
         StableHasher::of(&(process, &command.workflow_id, command.position))
     }
 
-    async fn ask(&mut self, method: &str, lock: u64) -> Result<Body, Error> {
+    async fn connect(&mut self) -> Result<String, Error> {
+        if let Some(session) = &self.session {
+            return Ok(session.clone());
+        }
         let server = self.env.durable_object(LOCKS).get_by_name("server");
-        let session = match &self.session {
-            Some(session) => session.clone(),
-            None => {
-                let session = server.rpc("connect", self.client).await?;
-                let session = session.text().unwrap_or_default().to_string();
-                self.session.insert(session).clone()
-            }
-        };
-        let args = json!({ "session": session, "lock": lock }).to_string();
+        let session = server.rpc("connect", self.client).await?;
+        Ok(self.session.insert(session.text().unwrap_or_default().into()).clone())
+    }
+
+    async fn ask(&mut self, method: &str, lock: u64) -> Result<Body, Error> {
+        let args = json!({ "session": self.connect().await?, "lock": lock }).to_string();
+        let server = self.env.durable_object(LOCKS).get_by_name("server");
         let answer = server.rpc(method, args).await;
         if answer.is_err() {
             self.session = None;

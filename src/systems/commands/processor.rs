@@ -50,7 +50,9 @@ const SLOWER: u32 = 4;
 const SHIFT: Duration = Duration::from_secs(1_024);
 /// How many commands are taken at once.
 const BATCH: u32 = 10;
-const LEASE_MS: i64 = 30_000;
+/// Longer than a batch takes, and not much longer than one lost call: a lease that is lost is found soon, and
+/// one that runs out while its holder is still at work does no harm.
+const LEASE_MS: i64 = 15_000;
 /// Eight failures take two minutes: longer than bad weather lasts, so that what is parked is poison.
 const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 60_000, max_failures: 8 };
 const MAX_VANISHED: i64 = 10;

@@ -60,9 +60,10 @@ fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_othe
     }
 }
 
+/// How many processors there are is a matter of deviations too, so a history may need a few more.
 #[test]
-fn every_alternative_is_refuted_by_at_most_three_deviations() {
-    campaign::refuted_and_made_small(commands(), 400);
+fn every_alternative_is_refuted_and_shrinks_to_a_handful_of_deviations() {
+    campaign::refuted_and_made_small(commands(), 400, 6);
 }
 
 #[test]

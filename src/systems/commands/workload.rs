@@ -43,9 +43,10 @@ fn around(rng: &mut Rng, at: u64, group: &str, guests: &[&str], sends: &mut Vec<
     if let Some(stranger) = STRANGERS.iter().find(|name| guests.contains(name))
         && rng.chance(600)
     {
-        let repaired = later(rng);
+        // In time, or when the command has been set aside; then an operator has to know.
+        let repaired = if rng.chance(512) { later(rng) } else { at + 400_000 };
         sends.push(come(repaired, stranger, 900));
-        sends.push(post(400_000 + repaired, "/operator/unpark"));
+        sends.push(post(repaired + 10_000, "/operator/unpark"));
     }
     if rng.chance(200) {
         let again = later(rng);

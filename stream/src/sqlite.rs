@@ -1,6 +1,5 @@
 //! The store on SQLite.
 
-mod record;
 pub mod schema;
 pub mod statements;
 
@@ -16,7 +15,7 @@ use crate::error::Error;
 use crate::message::{Key, Message, NewMessage};
 use crate::store::{Claim, Parked, Store};
 
-pub use record::Record;
+pub use crate::record::Record;
 
 /// How long a statement waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -205,6 +204,12 @@ impl Store for SqliteStore {
         let params =
             params![command.workflow_id, command.position, processor, attempt, error, at, park];
         self.happened(statements::RECORD_FAILURE, params)
+    }
+
+    async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error> {
+        let (command, processor, attempt) = (&claim.message, &claim.processor, claim.attempt);
+        let params = params![command.workflow_id, command.position, processor, attempt, now];
+        self.happened(statements::RELEASE, params)
     }
 
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error> {

@@ -123,6 +123,12 @@ SET leased_by = NULL, failures = failures + 1, error = ?5, due_ms = ?6,
 WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
 RETURNING position";
 
+/// Workflow, position, processor, attempt, now. Returns a row if the lease was still held.
+pub const RELEASE: &str = "
+UPDATE command_deliveries SET leased_by = NULL, attempts = attempts - 1, due_ms = ?5
+WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
+RETURNING position";
+
 /// Workflow and position to begin behind, limit. Messages, and then attempts, failures, error and
 /// the moment of parking.
 pub const PARKED: &str = concat!(

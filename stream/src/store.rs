@@ -67,7 +67,8 @@ pub trait Store {
     /// Commands that are parked, in order of [`Message::key`], beginning behind `after`.
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error>;
 
-    /// Makes a parked command due at `now`, its failures forgiven, and says whether it was parked.
+    /// Makes a parked command due at `now`, as if it had never been claimed, and says whether it was
+    /// parked.
     async fn unpark(&self, command: &Key, now: i64) -> Result<bool, Error>;
 }
 

@@ -105,7 +105,7 @@ RETURNING processed";
 pub const RECORD_FAILURE: &str = "
 UPDATE command_deliveries
 SET leased_by = NULL, failures = failures + 1, error = $5, due_ms = $6,
-    parked_ms = CASE WHEN $7 THEN $6 END
+    parked_ms = CASE WHEN $7 THEN $6::bigint END
 WHERE workflow_id = $1 AND position = $2 AND leased_by = $3 AND attempts = $4
 RETURNING position";
 
@@ -129,7 +129,7 @@ ORDER BY d.workflow_id, d.position LIMIT $3"
 
 /// Workflow, position, now. Returns a row if it was parked.
 pub const UNPARK: &str = "
-UPDATE command_deliveries SET parked_ms = NULL, failures = 0, due_ms = $3
+UPDATE command_deliveries SET parked_ms = NULL, attempts = 0, failures = 0, due_ms = $3
 WHERE workflow_id = $1 AND position = $2 AND parked_ms IS NOT NULL
 RETURNING position";
 

@@ -143,7 +143,7 @@ ORDER BY d.workflow_id, d.position LIMIT ?3"
 
 /// Workflow, position, now. Returns a row if it was parked.
 pub const UNPARK: &str = "
-UPDATE command_deliveries SET parked_ms = NULL, failures = 0, due_ms = ?3
+UPDATE command_deliveries SET parked_ms = NULL, attempts = 0, failures = 0, due_ms = ?3
 WHERE workflow_id = ?1 AND position = ?2 AND parked_ms IS NOT NULL
 RETURNING position";
 

@@ -50,7 +50,7 @@ impl Processor {
         &self,
         store: &S,
         clock: impl Fn() -> i64,
-        handler: impl AsyncFn(&Message) -> Result<(), String>,
+        mut handler: impl AsyncFnMut(&Message) -> Result<(), String>,
     ) -> Result<Turn, Error> {
         let claims = store.claim(&self.name, clock(), self.lease_ms, self.batch).await?;
         let mut turn = Turn { claimed: claims.len(), ..Turn::default() };
@@ -61,13 +61,13 @@ impl Processor {
             if clock() >= claim.until {
                 return Ok(turn);
             }
-            self.carry_out(store, &clock, &handler, claim, &mut turn).await?;
+            self.carry_out(store, &clock, &mut handler, claim, &mut turn).await?;
         }
         if let Some((suspect, rest)) = suspects.split_first() {
             for claim in rest {
                 store.release(claim, clock()).await?;
             }
-            self.carry_out(store, &clock, &handler, suspect, &mut turn).await?;
+            self.carry_out(store, &clock, &mut handler, suspect, &mut turn).await?;
         }
         Ok(turn)
     }
@@ -76,7 +76,7 @@ impl Processor {
         &self,
         store: &S,
         clock: impl Fn() -> i64,
-        handler: impl AsyncFn(&Message) -> Result<(), String>,
+        handler: &mut impl AsyncFnMut(&Message) -> Result<(), String>,
         claim: &Claim,
         turn: &mut Turn,
     ) -> Result<(), Error> {

@@ -1,5 +1,7 @@
 //! The contract of a store, as facts that are tried on every database.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
 #[path = "support/cluster.rs"]
 mod cluster;
 #[path = "support/fixture.rs"]

@@ -1,5 +1,7 @@
 //! A PostgreSQL server of our own, in a temporary directory, gone with whoever started it.
 
+#![allow(dead_code, reason = "each test needs its part of it")]
+
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -97,8 +99,9 @@ impl Cluster {
     pub async fn create_database(&self) -> String {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        let client: Client = connect(&self.config("postgres")).await.unwrap();
-        client.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
+        let client: Client = connect(&self.config("postgres")).await.expect("it answers");
+        let create = format!("CREATE DATABASE {name}");
+        client.batch_execute(&create).await.expect("the name is new");
         name
     }
 }

@@ -1,5 +1,7 @@
 //! Databases to test on: each fixture is empty at first, and opens any number of stores on itself.
 
+#![allow(dead_code, reason = "each test needs its part of it")]
+
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::OnceLock;

@@ -52,6 +52,7 @@ on_every_database! {
         a_batch_that_is_there_in_part_is_refused,
         what_one_database_could_not_keep_is_refused_by_all,
         appending_at_once_leaves_no_gap_and_loses_nothing,
+        a_conflict_never_names_the_version_that_was_expected,
         the_same_batch_from_many_at_once_is_there_once,
         many_can_open_an_empty_database_at_once;
     pending:

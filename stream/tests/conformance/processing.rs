@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::task::Poll;
 
 use thunderhead_stream::{Backoff, Message, Processor, Store, Turn, rebuild};
 
@@ -79,18 +81,23 @@ pub async fn a_command_that_kills_its_processor_is_parked_alone(fixture: &impl F
     let (killer, mut now) = (3, T0);
     let done = RefCell::new(BTreeSet::new());
     for _ in 0..40 {
-        // A dead processor is a turn that is never polled again.
+        // A dead processor is a turn that is dropped, here as soon as the killer has begun.
+        let dead = Cell::new(false);
         let handler = async |message: &Message| {
             if message.position == killer {
+                dead.set(true);
                 std::future::pending::<()>().await;
             }
             done.borrow_mut().insert(message.position);
             Ok(())
         };
         let processor = processor();
-        let turn = processor.turn(&store, || now, handler);
-        let given_up = std::time::Duration::from_millis(100);
-        drop(tokio::time::timeout(given_up, turn).await);
+        let death = poll_fn(|_| if dead.get() { Poll::Ready(()) } else { Poll::Pending });
+        tokio::select! {
+            biased;
+            turn = processor.turn(&store, || now, handler) => drop(turn.unwrap()),
+            () = death => {}
+        }
         now += 400;
     }
     assert_eq!(*done.borrow(), BTreeSet::from([1, 2, 4, 5, 6, 7, 8, 9]));

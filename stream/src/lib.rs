@@ -10,8 +10,11 @@ pub mod batch;
 mod error;
 mod message;
 mod migration;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod processor;
 mod rebuild;
+mod record;
 pub mod sqlite;
 mod store;
 
@@ -19,6 +22,8 @@ pub use backoff::{Backoff, Next};
 pub use error::Error;
 pub use message::{Direction, Key, Kind, Message, NewMessage};
 pub use migration::Migration;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
 pub use processor::{Processor, Turn};
 pub use rebuild::{Rebuilt, rebuild};
 pub use sqlite::SqliteStore;

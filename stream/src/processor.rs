@@ -3,7 +3,7 @@
 use crate::backoff::{Backoff, Next};
 use crate::error::Error;
 use crate::message::Message;
-use crate::store::Store;
+use crate::store::{Claim, Store};
 
 /// Carries out commands of a store, beside any number of others.
 ///
@@ -21,8 +21,8 @@ pub struct Processor {
     pub batch: u32,
     /// When commands that fail are tried again.
     pub backoff: Backoff,
-    /// A command whose claims so often ended with nobody hearing of it is taken for one that kills
-    /// its processor, and parked.
+    /// A command whose claims have so often ended with nobody hearing of it is taken for one that
+    /// kills its processor, and parked.
     pub max_vanished: i64,
 }
 
@@ -42,47 +42,66 @@ pub struct Turn {
 impl Processor {
     /// Claims one batch and carries it out, command by command. An error of the store ends the
     /// turn; leases that are left run out by themselves.
+    ///
+    /// A claim that vanished may have killed its processor, or only have waited behind one that
+    /// did. So commands that vanished twice are carried out one at a time, all others given back
+    /// before: then only the culprit vanishes again.
     pub async fn turn<S: Store>(
         &self,
         store: &S,
         clock: impl Fn() -> i64,
-        handler: impl AsyncFn(&Message) -> Result<(), String>,
+        mut handler: impl AsyncFnMut(&Message) -> Result<(), String>,
     ) -> Result<Turn, Error> {
         let claims = store.claim(&self.name, clock(), self.lease_ms, self.batch).await?;
         let mut turn = Turn { claimed: claims.len(), ..Turn::default() };
-        for claim in claims {
+        let (suspects, others): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|claim| claim.vanished() >= SUSPICIOUS);
+        for claim in &others {
             // Behind the end of the lease others carry it out as well: harmless, but wasted.
             if clock() >= claim.until {
-                break;
+                return Ok(turn);
             }
-            if claim.attempt - 1 - claim.failures >= self.max_vanished {
-                let next = Next::Park(clock());
-                turn.count(store.record_failure(&claim, VANISHED, next).await?, next);
-                continue;
+            self.carry_out(store, &clock, &mut handler, claim, &mut turn).await?;
+        }
+        if let Some((suspect, rest)) = suspects.split_first() {
+            for claim in rest {
+                store.release(claim, clock()).await?;
             }
+            self.carry_out(store, &clock, &mut handler, suspect, &mut turn).await?;
+        }
+        Ok(turn)
+    }
+
+    async fn carry_out<S: Store>(
+        &self,
+        store: &S,
+        clock: impl Fn() -> i64,
+        handler: &mut impl AsyncFnMut(&Message) -> Result<(), String>,
+        claim: &Claim,
+        turn: &mut Turn,
+    ) -> Result<(), Error> {
+        let (error, next) = if claim.vanished() >= self.max_vanished {
+            (VANISHED.to_owned(), Next::Park(clock()))
+        } else {
             match handler(&claim.message).await {
                 Ok(()) => {
                     let key = claim.message.key();
                     turn.marked += usize::from(store.mark_command_processed(&key, clock()).await?);
+                    return Ok(());
                 }
-                Err(error) => {
-                    let next = self.backoff.next(claim.failures + 1, clock());
-                    turn.count(store.record_failure(&claim, &error, next).await?, next);
-                }
+                Err(error) => (error, self.backoff.next(claim.failures + 1, clock())),
             }
+        };
+        let recorded = usize::from(store.record_failure(claim, &error, next).await?);
+        match next {
+            Next::RetryAt(_) => turn.failed += recorded,
+            Next::Park(_) => turn.parked += recorded,
         }
-        Ok(turn)
+        Ok(())
     }
 }
 
+/// How often a claim has to vanish before that is hardly an accident.
+const SUSPICIOUS: i64 = 2;
 /// What is recorded of a command that was never heard of again.
 const VANISHED: &str = "claimed again and again, and nobody came back";
-
-impl Turn {
-    fn count(&mut self, recorded: bool, next: Next) {
-        match next {
-            Next::RetryAt(_) => self.failed += usize::from(recorded),
-            Next::Park(_) => self.parked += usize::from(recorded),
-        }
-    }
-}

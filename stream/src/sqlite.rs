@@ -1,10 +1,8 @@
 //! The store on SQLite.
 
-mod record;
 pub mod schema;
 pub mod statements;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +14,7 @@ use crate::error::Error;
 use crate::message::{Key, Message, NewMessage};
 use crate::store::{Claim, Parked, Store};
 
-pub use record::Record;
+pub use crate::record::Record;
 
 /// How long a statement waits for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -84,7 +82,7 @@ impl SqliteStore {
     }
 
     fn migrate(&self) -> Result<(), Error> {
-        let transaction = self.transaction()?;
+        let transaction = self.transaction(TransactionBehavior::Immediate)?;
         transaction.execute_batch(schema::CREATE_VERSIONS).map_err(failed)?;
         let version = self.schema_version()?;
         for migration in schema::MIGRATIONS.iter().filter(|step| step.version > version) {
@@ -97,11 +95,24 @@ impl SqliteStore {
         transaction.commit().map_err(failed)
     }
 
-    /// A transaction that has the right to write from its beginning, so that it cannot find out
-    /// halfway that another has written.
-    fn transaction(&self) -> Result<Transaction<'_>, Error> {
-        let behaviour = TransactionBehavior::Immediate;
+    /// A transaction. One that is going to write has to have the right from its beginning: it
+    /// could find out halfway that another has written.
+    fn transaction(&self, behaviour: TransactionBehavior) -> Result<Transaction<'_>, Error> {
         Transaction::new_unchecked(&self.connection, behaviour).map_err(failed)
+    }
+
+    /// How an append of this batch has ended, or would; of one moment within a transaction.
+    fn resolve(
+        &self,
+        workflow_id: &str,
+        messages: &[NewMessage],
+        encoded: &str,
+    ) -> Result<Result<i64, Error>, Error> {
+        let found = self.rows(statements::FOUND, [encoded], |row| {
+            Ok((row.get(0)?, Key { workflow_id: row.get(1)?, position: row.get(2)? }))
+        })?;
+        let version = self.rows(statements::STREAM_VERSION, [workflow_id], |row| row.get(0))?;
+        Ok(batch::resolve(workflow_id, messages, &found.into_iter().collect(), version[0]))
     }
 
     fn rows<T>(
@@ -135,17 +146,19 @@ impl Store for SqliteStore {
     ) -> Result<i64, Error> {
         batch::check(workflow_id, messages)?;
         let encoded = batch::encode(messages);
-        let transaction = self.transaction()?;
+        // Whoever has lost need not wait for the one lock that there is for writing.
+        let reading = self.transaction(TransactionBehavior::Deferred)?;
+        let before = self.resolve(workflow_id, messages, &encoded)?;
+        drop(reading);
+        if before != Err(Error::Conflict { actual: expected_version }) {
+            return before;
+        }
+        let writing = self.transaction(TransactionBehavior::Immediate)?;
         let params = params![workflow_id, expected_version, encoded, now];
-        let mut append = transaction.prepare_cached(statements::APPEND).map_err(failed)?;
-        append.execute(params).map_err(failed)?;
-        drop(append);
-        let found = self.rows(statements::FOUND, [&encoded], |row| {
-            Ok((row.get(0)?, Key { workflow_id: row.get(1)?, position: row.get(2)? }))
-        })?;
-        let version = self.rows(statements::STREAM_VERSION, [workflow_id], |row| row.get(0))?;
-        transaction.commit().map_err(failed)?;
-        batch::resolve(workflow_id, messages, &BTreeMap::from_iter(found), version[0])
+        self.rows(statements::APPEND, params, |_| Ok(()))?;
+        let after = self.resolve(workflow_id, messages, &encoded)?;
+        writing.commit().map_err(failed)?;
+        after
     }
 
     async fn read_stream(&self, workflow_id: &str, from: i64) -> Result<Vec<Message>, Error> {
@@ -205,6 +218,12 @@ impl Store for SqliteStore {
         let params =
             params![command.workflow_id, command.position, processor, attempt, error, at, park];
         self.happened(statements::RECORD_FAILURE, params)
+    }
+
+    async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error> {
+        let (command, processor, attempt) = (&claim.message, &claim.processor, claim.attempt);
+        let params = params![command.workflow_id, command.position, processor, attempt, now];
+        self.happened(statements::RELEASE, params)
     }
 
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error> {

@@ -60,10 +60,15 @@ pub trait Store {
     /// been processed, parked or failed.
     async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error>;
 
+    /// Gives a lease back unused, as if the command had not been claimed: it is due again at `now`.
+    /// Answers false, and changes nothing, when the lease is not held any more.
+    async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error>;
+
     /// Commands that are parked, in order of [`Message::key`], beginning behind `after`.
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error>;
 
-    /// Makes a parked command due at `now`, its failures forgiven, and says whether it was parked.
+    /// Makes a parked command due at `now`, as if it had never been claimed, and says whether it was
+    /// parked.
     async fn unpark(&self, command: &Key, now: i64) -> Result<bool, Error>;
 }
 
@@ -78,12 +83,17 @@ pub struct Claim {
     pub until: i64,
     /// The how-many-eth claim this is, counting from 1: tells this lease from earlier ones.
     pub attempt: i64,
-    /// How many claims before ended with a failure that was recorded. The others ended with nobody
-    /// hearing of it: the processor died, or its lease ran out.
+    /// How many claims before ended with a failure that was recorded.
     pub failures: i64,
 }
 
 impl Claim {
+    /// How many claims before ended with nobody hearing of it: the processor died, or was so slow
+    /// that its lease ran out.
+    pub fn vanished(&self) -> i64 {
+        self.attempt - 1 - self.failures
+    }
+
     /// Claims in the order in which a store answers.
     pub fn in_order(mut claims: Vec<Claim>) -> Vec<Claim> {
         claims.sort_by_cached_key(|claim| claim.message.key());

@@ -163,10 +163,12 @@ impl Store for D1Store {
 
     async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error> {
         let (at, park) = next.parts();
-        let mut bindings = key(&claim.message.key());
-        bindings.extend([claim.processor.as_str().into(), claim.attempt.into()]);
-        bindings.extend([batch::error_text(error).into(), at.into(), park.into()]);
-        self.happened(statements::RECORD_FAILURE, bindings).await
+        let outcome = vec![batch::error_text(error).into(), at.into(), park.into()];
+        self.happened(statements::RECORD_FAILURE, [held(claim), outcome].concat()).await
+    }
+
+    async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error> {
+        self.happened(statements::RELEASE, [held(claim), vec![now.into()]].concat()).await
     }
 
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error> {
@@ -192,6 +194,12 @@ impl Store for D1Store {
 
 fn key(command: &Key) -> Vec<Value> {
     vec![command.workflow_id.as_str().into(), command.position.into()]
+}
+
+/// Which command, and which claim of it.
+fn held(claim: &Claim) -> Vec<Value> {
+    let holder = vec![claim.processor.as_str().into(), claim.attempt.into()];
+    [key(&claim.message.key()), holder].concat()
 }
 
 fn message(row: &Row) -> Result<Message, Error> {

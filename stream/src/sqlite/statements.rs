@@ -123,6 +123,12 @@ SET leased_by = NULL, failures = failures + 1, error = ?5, due_ms = ?6,
 WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
 RETURNING position";
 
+/// Workflow, position, processor, attempt, now. Returns a row if the lease was still held.
+pub const RELEASE: &str = "
+UPDATE command_deliveries SET leased_by = NULL, attempts = attempts - 1, due_ms = ?5
+WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
+RETURNING position";
+
 /// Workflow and position to begin behind, limit. Messages, and then attempts, failures, error and
 /// the moment of parking.
 pub const PARKED: &str = concat!(
@@ -137,7 +143,7 @@ ORDER BY d.workflow_id, d.position LIMIT ?3"
 
 /// Workflow, position, now. Returns a row if it was parked.
 pub const UNPARK: &str = "
-UPDATE command_deliveries SET parked_ms = NULL, failures = 0, due_ms = ?3
+UPDATE command_deliveries SET parked_ms = NULL, attempts = 0, failures = 0, due_ms = ?3
 WHERE workflow_id = ?1 AND position = ?2 AND parked_ms IS NOT NULL
 RETURNING position";
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::message::{Direction, Key, Kind, Message};
 
-/// The columns of a message in the order of the statements, as SQLite holds them.
+/// The columns of a message in the order of the statements: JSON as text, times in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "they are the columns of the schema")]
 pub struct Record {
@@ -20,12 +20,10 @@ pub struct Record {
     pub processed_at: Option<i64>,
 }
 
-/// The name of the kind, as SQLite holds it.
 fn kind(text: &str) -> Option<Kind> {
     [Kind::Command, Kind::Event].into_iter().find(|kind| format!("{kind:?}") == text)
 }
 
-/// The name of the direction, as SQLite holds it.
 fn direction(text: &str) -> Option<Direction> {
     [Direction::Input, Direction::Output].into_iter().find(|way| format!("{way:?}") == text)
 }

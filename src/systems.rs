@@ -1,5 +1,6 @@
 //! The systems that the harness knows, one file each.
 
+mod commands;
 mod comparisons;
 mod generations;
 mod relay;
@@ -8,8 +9,13 @@ mod uploads;
 use thunderhead_props::System;
 
 /// Every system, by name.
-pub const ALL: &[&System] =
-    &[&relay::SYSTEM, &uploads::SYSTEM, &generations::SYSTEM, &comparisons::SYSTEM];
+pub const ALL: &[&System] = &[
+    &relay::SYSTEM,
+    &uploads::SYSTEM,
+    &generations::SYSTEM,
+    &comparisons::SYSTEM,
+    &commands::SYSTEM,
+];
 
 /// The system of that name.
 pub fn find(name: &str) -> Option<&'static System> {

@@ -3,6 +3,7 @@
 //! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
+mod commands;
 mod comparisons;
 mod generations;
 mod guided;
@@ -16,6 +17,7 @@ mod strategy;
 mod system;
 mod uploads;
 
+pub use commands::COMMANDS;
 pub use comparisons::COMPARISONS;
 pub use generations::GENERATIONS;
 pub use guided::Guided;

@@ -35,7 +35,7 @@ proptest! {
 
 #[test]
 fn the_plan_is_refuted_in_every_degree_of_repair_and_shrinks_to_three_deviations() {
-    campaign::refuted_and_made_small(comparisons(), 400);
+    campaign::refuted_and_made_small(comparisons(), 400, 3);
 }
 
 /// What the plan breaks once the mistakes that hide the others are repaired: all of it is found.

@@ -35,7 +35,7 @@ proptest! {
 
 #[test]
 fn the_plan_is_refuted_in_every_reading_and_shrinks_to_three_deviations() {
-    campaign::refuted_and_made_small(generations(), 400);
+    campaign::refuted_and_made_small(generations(), 400, 3);
 }
 
 /// What the plan breaks once its artifacts can be written at all: all of it is found.

@@ -45,7 +45,7 @@ fn proptest_shrinks_a_failing_storm_to_its_cause() {
 
 #[test]
 fn each_planted_bug_is_found_within_a_thousand_runs_and_shrinks_to_three_deviations() {
-    campaign::refuted_and_made_small(relay(), 1_000);
+    campaign::refuted_and_made_small(relay(), 1_000, 3);
 }
 
 /// Plays every run within bounds and says how many there were and how many broke a promise.

@@ -15,8 +15,9 @@ use crate::queue::{ConsumerConfig, MessageBatch, QueueConfig};
 use crate::r2::BucketConfig;
 use crate::step::Step;
 use crate::time::Time;
+use crate::trace::What;
 use crate::workflow::{WorkflowConfig, WorkflowEvent};
-use crate::world::{Consumer, World};
+use crate::world::{Consumer, D1_ACTOR, World};
 
 /// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
 /// the author's, not the storm's.
@@ -65,7 +66,9 @@ impl Cloud<'_> {
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
     }
 
-    /// Applies a schema to a database before the run begins, as a deployment would.
+    /// Applies a migration to a database before the run begins, as a deployment does: statements that all
+    /// take effect. What they put into tables is in the trace. Tables that are created before there are rows
+    /// are ready for every run on the thread.
     ///
     /// ```
     /// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
@@ -82,11 +85,15 @@ impl Cloud<'_> {
     /// });
     /// assert!(run.unwrap().trace.to_string().contains(r#"200 "0 cats""#));
     /// ```
-    pub fn migrate(&mut self, database: &str, schema: &[&str]) {
-        for sql in schema {
+    pub fn migrate(&mut self, database: &str, migration: &[&str]) {
+        let mut state = self.world.state();
+        for sql in migration {
             let op = d1::Op::run(database, d1::Statement::new(*sql));
-            let applied = self.world.state().d1.apply(Time::ZERO, &op).reply;
-            applied.unwrap_or_else(|error| panic!("schema of `{database}`: {error}"));
+            let applied = state.d1.apply(Time::ZERO, &op);
+            applied.reply.unwrap_or_else(|error| panic!("migration of `{database}`: {error}"));
+            if !applied.changes.is_empty() {
+                state.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+            }
         }
     }
 

@@ -5,8 +5,8 @@ use thunderhead_props::{Expected, System};
 use thunderhead_sim::{Case, Source};
 
 /// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
-/// shrinks to at most three deviations that still break the same promise.
-pub fn refuted_and_made_small(system: &System, runs: u64) {
+/// shrinks to at most so many deviations that still break the same promise.
+pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
     for variant in system.variants {
         let Expected::Refuted(promises) = variant.expected else { continue };
         for strategy in [Strategy::Random, Strategy::Pct] {
@@ -19,7 +19,7 @@ pub fn refuted_and_made_small(system: &System, runs: u64) {
             let (case, invariant) =
                 found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
             let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
-            assert!(small.tape.len() <= 3, "{}: {:?}", variant.name, small.tape);
+            assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
             let source = Source::Tape(small.tape.clone());
             let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
             assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");

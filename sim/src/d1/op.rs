@@ -250,14 +250,37 @@ impl fmt::Display for Statement {
     }
 }
 
-/// SQL with each run of white space made one space.
+/// SQL with each run of white space made one space; of a long text, as many words as begin within
+/// [`SHOWN`] characters.
 struct OneLine<'a>(&'a str);
+
+const SHOWN: usize = 72;
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, word) in self.0.split_whitespace().enumerate() {
-            write!(f, "{}{word}", if i == 0 { "" } else { " " })?;
+        let mut length = 0;
+        for word in self.0.split_whitespace() {
+            if length > SHOWN {
+                return f.write_str(" …");
+            }
+            write!(f, "{}{word}", if length == 0 { "" } else { " " })?;
+            length += word.chars().count() + 1;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_statement_is_shown_by_its_beginning_and_its_values() {
+        let short = Statement::new("select name\n  from cats").bind(["Tom"]);
+        assert_eq!(short.to_string(), "select name from cats ['Tom']");
+        let long = Statement::new(format!("select {}", "a_column, ".repeat(20))).bind(["Tom"]);
+        let shown = long.to_string();
+        assert!(shown.ends_with("a_column, … ['Tom']"), "{shown}");
+        assert!(shown.len() < 100, "{shown}");
     }
 }

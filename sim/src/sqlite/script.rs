@@ -121,12 +121,23 @@ pub(crate) fn only_reads(sql: &str) -> bool {
 
 /// Whether a text is exactly one statement.
 pub(crate) fn is_one_statement(sql: &str) -> bool {
-    split(sql).len() == 1
+    // Most texts show it at a glance.
+    (first_word(sql).is_some() && !sql.contains(';')) || split(sql).len() == 1
 }
 
 /// Whether a text begins with a pragma.
 pub(crate) fn is_pragma(sql: &str) -> bool {
-    split(sql).first().is_some_and(|statement| statement.kind == Kind::Pragma)
+    match first_word(sql) {
+        Some(word) => word.eq_ignore_ascii_case("pragma"),
+        None => split(sql).first().is_some_and(|statement| statement.kind == Kind::Pragma),
+    }
+}
+
+/// The word that a text begins with, if it does not begin with a comment or something odd.
+fn first_word(sql: &str) -> Option<&str> {
+    let sql = sql.trim_ascii_start();
+    let end = sql.bytes().position(|byte| !in_word(byte)).unwrap_or(sql.len());
+    (end > 0).then(|| &sql[..end])
 }
 
 /// The first statement and how many bytes it takes, semicolon included.
@@ -271,6 +282,18 @@ mod tests {
         for _ in 0..2 {
             let statements: Vec<_> = places(sql).iter().map(|place| place.of(sql)).collect();
             assert_eq!(statements, split(sql));
+        }
+    }
+
+    #[test]
+    fn one_statement_and_a_pragma_are_recognised_at_a_glance_and_at_a_second_look() {
+        for sql in ["select 1", " select 1;", "-- why\nselect ';'", "pragma a", "/* b */ PRAGMA a;"]
+        {
+            assert!(is_one_statement(sql), "{sql}");
+            assert_eq!(is_pragma(sql), sql.to_ascii_lowercase().contains("pragma"), "{sql}");
+        }
+        for sql in ["", ";", "-- nothing", "select 1; select 2", "pragmatic; pragma a"] {
+            assert!(!is_one_statement(sql) && !is_pragma(sql), "{sql}");
         }
     }
 

@@ -1,0 +1,93 @@
+//! Commands: a workflow's stream of messages is its state, its inbox and its outbox in one, and every command
+//! in it takes effect exactly once.
+//!
+//! Route → stream (D1) → processors that poll → accounts (another D1) → back to the stream. `processor.rs` is
+//! where the order of things is decided; the stream and the reference processor are the package
+//! `thunderhead-stream`, which runs on real databases too.
+
+mod group;
+mod guests;
+mod inbox;
+mod processor;
+mod routes;
+mod store;
+mod workload;
+
+use thunderhead_props::{COMMANDS, Expected, System, Variant};
+use thunderhead_sim::Cloud;
+
+use processor::Variant as Way;
+
+/// What every alternative breaks that is carried out before, or beside, its record.
+const REPEATS: &[&str] = &["no command takes effect twice", "poison holds up nobody"];
+
+/// Commands: one implementation that holds, and the alternatives that the plan weighs.
+pub static SYSTEM: System = System {
+    name: "commands",
+    about: "a workflow's stream is its outbox; every command takes effect exactly once",
+    variants: &[
+        Variant {
+            name: "reference",
+            about: "the effect and the message id are one transaction, then the command is marked",
+            expected: Expected::Holds,
+        },
+        Variant {
+            name: "execute-then-mark",
+            about: "the plan's first solution: a handler that looks at the guest, then compare-and-set",
+            expected: Expected::Refuted(REPEATS),
+        },
+        Variant {
+            name: "mark-then-execute",
+            about: "the plan's recommendation: marked first, unmarked when executing fails",
+            expected: Expected::Refuted(&[
+                "no command is lost",
+                "no command takes effect twice",
+                "a flag is set once",
+                "poison holds up nobody",
+                "the workflow hears of every outcome",
+            ]),
+        },
+        Variant {
+            name: "advisory-locks",
+            about: "the plan's second solution, with lock ids that every process computes alike",
+            expected: Expected::Refuted(REPEATS),
+        },
+        Variant {
+            name: "advisory-locks-hashcode",
+            about: "the same with lock ids as written: drawn anew by every process",
+            expected: Expected::Refuted(REPEATS),
+        },
+        Variant {
+            name: "checkpoint",
+            about: "the original pattern: a checkpoint, and a log of message ids beside the effects",
+            expected: Expected::Refuted(REPEATS),
+        },
+        Variant {
+            name: "execution-events",
+            about: "append-only: an event in the stream tells that a command was executed",
+            expected: Expected::Refuted(REPEATS),
+        },
+    ],
+    mount,
+    workload: workload::draw,
+    smallest: workload::smallest,
+    invariants: COMMANDS,
+};
+
+fn mount(cloud: &mut Cloud, variant: &str) {
+    let way = match variant {
+        "execute-then-mark" => Way::ExecuteThenMark,
+        "mark-then-execute" => Way::MarkThenExecute,
+        "advisory-locks" => Way::AdvisoryLocks { stable: true },
+        "advisory-locks-hashcode" => Way::AdvisoryLocks { stable: false },
+        "checkpoint" => Way::Checkpoint,
+        "execution-events" => Way::ExecutionEvents,
+        _ => Way::Reference,
+    };
+    store::mount(cloud);
+    cloud.d1(guests::ACCOUNTS);
+    cloud.migrate(guests::ACCOUNTS, &guests::SCHEMA);
+    cloud.worker("web").fetch(move |env, request| routes::serve(env, request, way));
+    processor::mount(cloud, way);
+    cloud.migrate(guests::ACCOUNTS, &[guests::RESIDENTS]);
+}

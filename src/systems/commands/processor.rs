@@ -1,0 +1,163 @@
+//! Those who carry out commands: hosts that poll the streams, up to four beside each other.
+//!
+//! The reference is the package's own processor; the others are the plan's alternatives, each the same
+//! loop around another turn.
+
+mod checkpoint;
+pub mod events;
+mod flagged;
+mod locked;
+
+use std::time::Duration;
+
+use thunderhead_sim::{Cloud, Env};
+use thunderhead_stream::{self as stream, Backoff, Message, Processor};
+
+use super::guests::{CheckOut, Failure, Outcome};
+use super::store::{self, D1Store};
+use super::{guests, inbox};
+
+pub use locked::{LOCKS, LockServer};
+
+/// How commands are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// The effect and the message id are one, then the command is marked; leases save work.
+    Reference,
+    /// The plan's first solution.
+    ExecuteThenMark,
+    /// What the plan recommends.
+    MarkThenExecute,
+    /// The plan's second solution, with lock ids that are the same in every process, or as it has them.
+    AdvisoryLocks {
+        /// Whether they are the same.
+        stable: bool,
+    },
+    /// The pattern that the plan starts from.
+    Checkpoint,
+    /// The plan's append-only alternative.
+    ExecutionEvents,
+}
+
+/// How many hosts there are at most.
+const PROCESSORS: u32 = 4;
+/// How soon a processor polls again when there was something to do.
+const SOON: Duration = Duration::from_millis(250);
+/// Pauses grow as long as there is nothing to do, by so much each time.
+const SLOWER: u32 = 4;
+/// The pause behind which a processor ends its shift, or no run would end: more than twenty minutes of
+/// nothing, when a request may arrive ten minutes late.
+const SHIFT: Duration = Duration::from_secs(1_024);
+/// How many commands are taken at once.
+const BATCH: u32 = 10;
+/// Longer than a batch takes, and not much longer than one lost call: a lease that is lost is found soon, and
+/// one that runs out while its holder is still at work does no harm.
+const LEASE_MS: i64 = 15_000;
+/// Eight failures take two minutes: longer than bad weather lasts, so that what is parked is poison.
+const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 60_000, max_failures: 8 };
+const MAX_VANISHED: i64 = 10;
+
+/// Adds the hosts, and what this way of working needs.
+pub fn mount(cloud: &mut Cloud, variant: Variant) {
+    match variant {
+        Variant::Reference => cloud.migrate(guests::ACCOUNTS, &[guests::ONCE]),
+        Variant::Checkpoint => {
+            cloud.migrate(store::STREAMS, &[checkpoint::CHECKPOINTS]);
+            cloud.migrate(guests::ACCOUNTS, &[checkpoint::EXECUTIONS]);
+        }
+        Variant::AdvisoryLocks { .. } => cloud.durable_object::<LockServer>(LOCKS),
+        _ => {}
+    }
+    for number in 1..=PROCESSORS {
+        let name = format!("processor-{number}");
+        cloud.worker(&name.clone()).boot(move |env| {
+            let name = name.clone();
+            async move {
+                let mut session = locked::Session::new(&env, &name);
+                if let Variant::AdvisoryLocks { .. } = variant {
+                    session.open().await;
+                }
+                if is_hired(&env, number) {
+                    work(&env, &name, variant, session).await;
+                }
+            }
+        });
+    }
+}
+
+/// One to four of them work, as the platform scales them; two when it is left alone.
+fn is_hired(env: &Env, number: u32) -> bool {
+    match number {
+        1 => true,
+        2 => env.random(2) == 0,
+        _ => env.random(2) == 1,
+    }
+}
+
+async fn work(env: &Env, name: &str, variant: Variant, mut session: locked::Session<'_>) {
+    let mut pause = SOON;
+    while pause <= SHIFT {
+        let mut done = 0;
+        let turn = match variant {
+            Variant::Reference => reference(env, name, &mut done).await,
+            Variant::ExecuteThenMark => flagged::execute_then_mark(env, &mut done).await,
+            Variant::MarkThenExecute => flagged::mark_then_execute(env, &mut done).await,
+            Variant::AdvisoryLocks { stable } => session.turn(stable, &mut done).await,
+            Variant::Checkpoint => checkpoint::turn(env, &mut done).await,
+            Variant::ExecutionEvents => events::turn(env, &mut done).await,
+        };
+        if let Err(failure) = turn {
+            env.log(format!("turn ends: {failure}"));
+        }
+        pause = if done > 0 { SOON } else { pause * SLOWER };
+        env.sleep(pause).await;
+    }
+}
+
+async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), Failure> {
+    let processor = Processor {
+        name: name.into(),
+        lease_ms: LEASE_MS,
+        batch: BATCH,
+        backoff: BACKOFF,
+        max_vanished: MAX_VANISHED,
+    };
+    let handler = async |message: &Message| {
+        let carried_out = guests::check_out_once(env, command(message)).await;
+        report(env, message, carried_out).await.map_err(|failure| failure.to_string())
+    };
+    let turn = processor.turn(&D1Store::new(env), || now(env), handler).await?;
+    *done += turn.claimed;
+    Ok(())
+}
+
+/// Carries out a command as the plan's handler does, and tells the workflow how it ended.
+async fn execute(env: &Env, message: &Message) -> Result<(), Failure> {
+    report(env, message, guests::check_out_by_state(env, command(message)).await).await
+}
+
+/// What happened comes back to the workflow as an event.
+async fn report(
+    env: &Env,
+    message: &Message,
+    carried_out: Result<Outcome, Failure>,
+) -> Result<(), Failure> {
+    let CheckOut { message_id, guest } = command(message);
+    let event = inbox::outcome(message_id, guest, carried_out?);
+    Ok(inbox::feed(env, &message.workflow_id, &event).await?)
+}
+
+fn command(message: &Message) -> CheckOut<'_> {
+    let guest = message.message_data["guest"].as_str().unwrap_or_default();
+    CheckOut { message_id: &message.message_id, guest }
+}
+
+impl From<stream::Error> for Failure {
+    fn from(error: stream::Error) -> Failure {
+        Failure::Weather(error.to_string())
+    }
+}
+
+fn now(env: &Env) -> i64 {
+    env.now().unix_ms().cast_signed()
+}

@@ -1,0 +1,109 @@
+//! The schema on PostgreSQL.
+
+use crate::migration::Migration;
+
+/// Keeps two that start at the same time from migrating at the same time; held until the end of the
+/// transaction. The number means nothing but has to be the same everywhere.
+pub const LOCK: &str = "SELECT pg_advisory_xact_lock(7383225640011)";
+
+/// Where the applied migrations are recorded; this statement comes before all of them.
+pub const CREATE_VERSIONS: &str = "
+CREATE TABLE IF NOT EXISTS stream_migrations (
+    version BIGINT NOT NULL PRIMARY KEY,
+    name    TEXT   NOT NULL
+)";
+
+/// The number of the last migration that has been applied, or 0.
+pub const VERSION: &str = "SELECT coalesce(max(version), 0) FROM stream_migrations";
+
+/// Notes that a migration has been applied: its version, its name.
+pub const RECORD_VERSION: &str = "INSERT INTO stream_migrations (version, name) VALUES ($1, $2)";
+
+/// All migrations, in order.
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "messages", statements: MESSAGES },
+    Migration { version: 2, name: "deliveries", statements: DELIVERIES },
+];
+
+/// The messages. Ids are compared by their bytes, as SQLite and Rust do, not by the language of the
+/// database.
+///
+/// Pending commands are read in order and page by page, so their index is in that order:
+/// (workflow_id, position). An index on (workflow_id, processed) would hold the same rows, all of
+/// them with `processed = false`, and each page would have to sort every pending command. It is
+/// partial, so that history costs it nothing.
+const MESSAGES: &[&str] = &[
+    r#"CREATE TABLE workflow_messages (
+    workflow_id      TEXT COLLATE "C" NOT NULL,
+    position         BIGINT           NOT NULL CHECK (position > 0),
+    kind             CHAR(1)          NOT NULL CHECK (kind IN ('C', 'E')),
+    direction        CHAR(1)          NOT NULL CHECK (direction IN ('I', 'O')),
+    message_id       TEXT COLLATE "C" NOT NULL,
+    message_type     TEXT             NOT NULL,
+    message_data     JSONB            NOT NULL,
+    message_metadata JSONB            NOT NULL,
+    processed        BOOLEAN,
+    created_at       TIMESTAMPTZ      NOT NULL DEFAULT now(),
+    processed_at     TIMESTAMPTZ,
+    PRIMARY KEY (workflow_id, position),
+    CHECK ((kind = 'C' AND direction = 'O') = (processed IS NOT NULL))
+)"#,
+    "CREATE UNIQUE INDEX idx_message_ids ON workflow_messages (message_id)",
+    "CREATE INDEX idx_pending_commands ON workflow_messages (workflow_id, position)
+    WHERE kind = 'C' AND direction = 'O' AND processed = false",
+];
+
+/// What is known about carrying out a command: there is a row for each pending command and for no
+/// other. Triggers keep it so, whoever sets the flag and by whatever statement.
+///
+/// A command is due from `due_ms` on; a lease and a back-off both move that moment ahead. Parked
+/// commands are not in the index that claims read, so any number of them is skipped at no cost.
+///
+/// Every command leaves two dead rows here. The table is vacuumed after a thousand of them, not
+/// after a fifth of its size, which would be long in coming when there is a backlog.
+const DELIVERIES: &[&str] = &[
+    r#"CREATE TABLE command_deliveries (
+    workflow_id TEXT COLLATE "C" NOT NULL,
+    position    BIGINT           NOT NULL,
+    due_ms      BIGINT           NOT NULL,
+    attempts    BIGINT           NOT NULL DEFAULT 0,
+    failures    BIGINT           NOT NULL DEFAULT 0,
+    leased_by   TEXT,
+    error       TEXT,
+    parked_ms   BIGINT,
+    PRIMARY KEY (workflow_id, position)
+) WITH (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)"#,
+    "CREATE INDEX idx_due_commands ON command_deliveries (due_ms, workflow_id, position)
+    WHERE parked_ms IS NULL",
+    "CREATE INDEX idx_parked_commands ON command_deliveries (workflow_id, position)
+    WHERE parked_ms IS NOT NULL",
+    "CREATE FUNCTION command_appended() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO command_deliveries (workflow_id, position, due_ms)
+    SELECT workflow_id, position, (extract(epoch FROM created_at) * 1000)::bigint
+    FROM added WHERE processed = false;
+    RETURN NULL;
+END $$",
+    "CREATE TRIGGER command_appended AFTER INSERT ON workflow_messages
+    REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION command_appended()",
+    "CREATE FUNCTION command_processed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.processed THEN
+        DELETE FROM command_deliveries
+        WHERE workflow_id = NEW.workflow_id AND position = NEW.position;
+    ELSE
+        INSERT INTO command_deliveries (workflow_id, position, due_ms) VALUES
+        (NEW.workflow_id, NEW.position, (extract(epoch FROM NEW.created_at) * 1000)::bigint);
+    END IF;
+    RETURN NULL;
+END $$",
+    "CREATE TRIGGER command_processed AFTER UPDATE OF processed ON workflow_messages
+    FOR EACH ROW WHEN (OLD.processed <> NEW.processed) EXECUTE FUNCTION command_processed()",
+];
+
+/// What a handler's database needs: the commands whose effect it holds.
+pub const CREATE_EFFECTS: &str = r#"
+CREATE TABLE IF NOT EXISTS command_effects (
+    message_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    applied_ms BIGINT           NOT NULL
+)"#;

@@ -1,0 +1,107 @@
+//! The processor that holds: claim, let the handler take effect once, mark.
+
+use crate::backoff::{Backoff, Next};
+use crate::error::Error;
+use crate::message::Message;
+use crate::store::{Claim, Store};
+
+/// Carries out commands of a store, beside any number of others.
+///
+/// A lease keeps processors out of each other's way; it does not make anything happen once. That
+/// is the handler's part: it records the message id in the same transaction as its effect, and
+/// does nothing when the id is there. Marking comes after, so a crash anywhere means that the command
+/// is carried out again, to no effect, and then marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processor {
+    /// Who holds the leases.
+    pub name: String,
+    /// How long a lease lasts, in milliseconds: well above what a batch takes.
+    pub lease_ms: i64,
+    /// How many commands are claimed at once.
+    pub batch: u32,
+    /// When commands that fail are tried again.
+    pub backoff: Backoff,
+    /// A command whose claims have so often ended with nobody hearing of it is taken for one that
+    /// kills its processor, and parked.
+    pub max_vanished: i64,
+}
+
+/// What a processor did in one turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Commands that were leased.
+    pub claimed: usize,
+    /// Commands that were carried out and marked by this processor.
+    pub marked: usize,
+    /// Commands that failed and will be tried again.
+    pub failed: usize,
+    /// Commands that were parked.
+    pub parked: usize,
+}
+
+impl Processor {
+    /// Claims one batch and carries it out, command by command. An error of the store ends the
+    /// turn; leases that are left run out by themselves.
+    ///
+    /// A claim that vanished may have killed its processor, or only have waited behind one that
+    /// did. So commands that vanished twice are carried out one at a time, all others given back
+    /// before: then only the culprit vanishes again.
+    pub async fn turn<S: Store>(
+        &self,
+        store: &S,
+        clock: impl Fn() -> i64,
+        mut handler: impl AsyncFnMut(&Message) -> Result<(), String>,
+    ) -> Result<Turn, Error> {
+        let claims = store.claim(&self.name, clock(), self.lease_ms, self.batch).await?;
+        let mut turn = Turn { claimed: claims.len(), ..Turn::default() };
+        let (suspects, others): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|claim| claim.vanished() >= SUSPICIOUS);
+        for claim in &others {
+            // Behind the end of the lease others carry it out as well: harmless, but wasted.
+            if clock() >= claim.until {
+                return Ok(turn);
+            }
+            self.carry_out(store, &clock, &mut handler, claim, &mut turn).await?;
+        }
+        if let Some((suspect, rest)) = suspects.split_first() {
+            for claim in rest {
+                store.release(claim, clock()).await?;
+            }
+            self.carry_out(store, &clock, &mut handler, suspect, &mut turn).await?;
+        }
+        Ok(turn)
+    }
+
+    async fn carry_out<S: Store>(
+        &self,
+        store: &S,
+        clock: impl Fn() -> i64,
+        handler: &mut impl AsyncFnMut(&Message) -> Result<(), String>,
+        claim: &Claim,
+        turn: &mut Turn,
+    ) -> Result<(), Error> {
+        let (error, next) = if claim.vanished() >= self.max_vanished {
+            (VANISHED.to_owned(), Next::Park(clock()))
+        } else {
+            match handler(&claim.message).await {
+                Ok(()) => {
+                    let key = claim.message.key();
+                    turn.marked += usize::from(store.mark_command_processed(&key, clock()).await?);
+                    return Ok(());
+                }
+                Err(error) => (error, self.backoff.next(claim.failures + 1, clock())),
+            }
+        };
+        let recorded = usize::from(store.record_failure(claim, &error, next).await?);
+        match next {
+            Next::RetryAt(_) => turn.failed += recorded,
+            Next::Park(_) => turn.parked += recorded,
+        }
+        Ok(())
+    }
+}
+
+/// How often a claim has to vanish before that is hardly an accident.
+const SUSPICIOUS: i64 = 2;
+/// What is recorded of a command that was never heard of again.
+const VANISHED: &str = "claimed again and again, and nobody came back";

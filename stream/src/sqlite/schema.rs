@@ -1,0 +1,98 @@
+//! The schema on SQLite, and on anything that is SQLite inside.
+
+use crate::migration::Migration;
+
+/// Where the applied migrations are recorded; this statement comes before all of them.
+pub const CREATE_VERSIONS: &str = "
+CREATE TABLE IF NOT EXISTS stream_migrations (
+    version INTEGER NOT NULL PRIMARY KEY,
+    name    TEXT    NOT NULL
+)";
+
+/// The number of the last migration that has been applied, or 0.
+pub const VERSION: &str = "SELECT coalesce(max(version), 0) FROM stream_migrations";
+
+/// Notes that a migration has been applied: its version, its name.
+pub const RECORD_VERSION: &str = "INSERT INTO stream_migrations (version, name) VALUES (?1, ?2)";
+
+/// All migrations, in order.
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "messages", statements: MESSAGES },
+    Migration { version: 2, name: "deliveries", statements: DELIVERIES },
+];
+
+/// The messages. Times are text with milliseconds, in UTC.
+///
+/// Pending commands are read in order and page by page, so their index is in that order:
+/// (workflow_id, position). An index on (workflow_id, processed) would hold the same rows, all of
+/// them with `processed = 0`, and each page would have to sort every pending command. It is partial,
+/// so that history costs it nothing.
+const MESSAGES: &[&str] = &[
+    "CREATE TABLE workflow_messages (
+    workflow_id      TEXT    NOT NULL,
+    position         INTEGER NOT NULL CHECK (position > 0),
+    kind             TEXT    NOT NULL CHECK (kind IN ('Command', 'Event')),
+    direction        TEXT    NOT NULL CHECK (direction IN ('Input', 'Output')),
+    message_id       TEXT    NOT NULL,
+    message_type     TEXT    NOT NULL,
+    message_data     TEXT    NOT NULL,
+    message_metadata TEXT    NOT NULL,
+    processed        INTEGER CHECK (processed IN (0, 1)),
+    created_at       TEXT    NOT NULL DEFAULT (datetime('now')),
+    processed_at     TEXT,
+    PRIMARY KEY (workflow_id, position),
+    CHECK ((kind = 'Command' AND direction = 'Output') = (processed IS NOT NULL))
+)",
+    "CREATE UNIQUE INDEX idx_message_ids ON workflow_messages (message_id)",
+    "CREATE INDEX idx_pending_commands ON workflow_messages (workflow_id, position)
+    WHERE kind = 'Command' AND direction = 'Output' AND processed = 0",
+];
+
+/// What is known about carrying out a command: there is a row for each pending command and for no
+/// other. Triggers keep it so, whoever sets the flag and by whatever statement.
+///
+/// A command is due from `due_ms` on; a lease and a back-off both move that moment ahead. Parked
+/// commands are not in the index that claims read, so any number of them is skipped at no cost.
+const DELIVERIES: &[&str] = &[
+    "CREATE TABLE command_deliveries (
+    workflow_id TEXT    NOT NULL,
+    position    INTEGER NOT NULL,
+    due_ms      INTEGER NOT NULL,
+    attempts    INTEGER NOT NULL DEFAULT 0,
+    failures    INTEGER NOT NULL DEFAULT 0,
+    leased_by   TEXT,
+    error       TEXT,
+    parked_ms   INTEGER,
+    PRIMARY KEY (workflow_id, position)
+)",
+    "CREATE INDEX idx_due_commands ON command_deliveries (due_ms, workflow_id, position)
+    WHERE parked_ms IS NULL",
+    "CREATE INDEX idx_parked_commands ON command_deliveries (workflow_id, position)
+    WHERE parked_ms IS NOT NULL",
+    "CREATE TRIGGER command_appended AFTER INSERT ON workflow_messages WHEN NEW.processed = 0
+BEGIN
+    INSERT INTO command_deliveries (workflow_id, position, due_ms)
+    VALUES (NEW.workflow_id, NEW.position,
+            CAST(round(unixepoch(NEW.created_at, 'subsec') * 1000) AS INTEGER));
+END",
+    "CREATE TRIGGER command_processed AFTER UPDATE OF processed ON workflow_messages
+WHEN OLD.processed = 0 AND NEW.processed = 1
+BEGIN
+    DELETE FROM command_deliveries
+    WHERE workflow_id = NEW.workflow_id AND position = NEW.position;
+END",
+    "CREATE TRIGGER command_unprocessed AFTER UPDATE OF processed ON workflow_messages
+WHEN OLD.processed = 1 AND NEW.processed = 0
+BEGIN
+    INSERT INTO command_deliveries (workflow_id, position, due_ms)
+    VALUES (NEW.workflow_id, NEW.position,
+            CAST(round(unixepoch(NEW.created_at, 'subsec') * 1000) AS INTEGER));
+END",
+];
+
+/// What a handler's database needs: the commands whose effect it holds.
+pub const CREATE_EFFECTS: &str = "
+CREATE TABLE IF NOT EXISTS command_effects (
+    message_id TEXT    NOT NULL PRIMARY KEY,
+    applied_ms INTEGER NOT NULL
+)";

@@ -1,0 +1,77 @@
+//! Leases.
+
+use thunderhead_stream::{Claim, Store};
+
+use crate::fixture::{Fixture, at_once};
+use crate::{T0, add, claim, commands};
+
+pub async fn a_lease_keeps_others_out_until_it_ends(fixture: &impl Fixture) {
+    let (store, other) = (fixture.open().await, fixture.open().await);
+    add(&store, "w", 2, T0).await;
+    let claims = store.claim("p", T0, 100, 1).await.unwrap();
+    let message = store.read_stream("w", 1).await.unwrap()[0].clone();
+    let until = T0 + 100;
+    let expected = Claim { message, processor: "p".into(), until, attempt: 1, failures: 0 };
+    assert_eq!(claims, std::slice::from_ref(&expected));
+    assert_eq!(claim(&other, "q", T0, 500).await, ["w/2"]);
+    for name in ["p", "q"] {
+        assert_eq!(claim(&other, name, until - 1, 100).await, [""; 0], "{name}");
+    }
+    let claims = other.claim("q", until, 100, 5).await.unwrap();
+    let again = Claim { processor: "q".into(), until: until + 100, attempt: 2, ..expected };
+    assert_eq!(claims, std::slice::from_ref(&again));
+    assert_eq!(again.vanished(), 1);
+}
+
+pub async fn what_has_been_due_for_longest_is_claimed_first(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    for (workflow, later) in [("z", 0), ("a", 1), ("m", 0)] {
+        add(&store, workflow, 2, T0 + later).await;
+    }
+    let first = store.claim("p", T0 + 9, 100, 3).await.unwrap();
+    let first: Vec<_> = first.iter().map(|claim| claim.message.key().to_string()).collect();
+    assert_eq!(first, ["m/1", "m/2", "z/1"]);
+    assert_eq!(claim(&store, "p", T0 + 9, 100).await, ["a/1", "a/2", "z/2"]);
+    assert_eq!(store.claim("p", T0 + 999, 100, 0).await, Ok(vec![]));
+}
+
+pub async fn a_command_of_tomorrow_is_not_due_today(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 1, T0 + 1).await;
+    assert_eq!(claim(&store, "p", T0, 100).await, [""; 0]);
+    assert_eq!(claim(&store, "p", T0 + 1, 100).await, ["w/1"]);
+}
+
+pub async fn those_that_claim_at_once_share_nothing_and_leave_nothing(fixture: &impl Fixture) {
+    const COMMANDS: usize = 200;
+    let store = fixture.open().await;
+    store.append("w", 0, &commands("c", COMMANDS), T0).await.unwrap();
+    let claimed = at_once(fixture, 4, async |store, thread| {
+        let mut claimed = Vec::new();
+        loop {
+            let claims = store.claim(&format!("p{thread}"), T0, 1_000, 3).await.unwrap();
+            if claims.is_empty() {
+                return claimed;
+            }
+            claimed.extend(claims.iter().map(|claim| claim.message.position));
+        }
+    });
+    assert!(claimed.iter().filter(|claimed| !claimed.is_empty()).count() > 1, "one had them all");
+    let mut all = claimed.concat();
+    all.sort_unstable();
+    assert_eq!(all, (1..=COMMANDS as i64).collect::<Vec<_>>());
+}
+
+pub async fn a_released_command_is_as_if_never_claimed(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 1, T0).await;
+    let [held] = &store.claim("p", T0, 100, 1).await.unwrap()[..] else { panic!("one is due") };
+    assert_eq!(store.release(held, T0 + 1).await, Ok(true));
+    assert_eq!(store.release(held, T0 + 1).await, Ok(false));
+    assert_eq!(claim(&store, "q", T0, 100).await, [""; 0], "it is due from the release on");
+    let again = store.claim("q", T0 + 1, 100, 1).await.unwrap();
+    assert_eq!((again[0].attempt, again[0].failures), (1, 0));
+    assert_eq!(store.release(held, T0 + 2).await, Ok(false), "it is another's");
+    store.mark_command_processed(&held.message.key(), T0 + 2).await.unwrap();
+    assert_eq!(store.release(&again[0], T0 + 2).await, Ok(false), "it is processed");
+}

@@ -1,0 +1,107 @@
+//! The processor, and state.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use thunderhead_stream::{Backoff, Message, Processor, Store, Turn, rebuild};
+
+use crate::fixture::Fixture;
+use crate::{T0, add, commands, pending};
+
+fn processor() -> Processor {
+    let backoff = Backoff { first_ms: 100, longest_ms: 1_000, max_failures: 3 };
+    Processor { name: "p".into(), lease_ms: 1_000, batch: 4, backoff, max_vanished: 5 }
+}
+
+pub async fn state_is_rebuilt_from_the_stream(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    let evolve = |mut ids: Vec<String>, message: &Message| {
+        ids.push(message.message_id.clone());
+        ids
+    };
+    let (mut live, mut version) = (Vec::new(), 0);
+    for number in 0..5 {
+        let batch = commands(&format!("b{number}"), number + 1);
+        version = store.append("w", version, &batch, T0).await.unwrap();
+        live.extend(batch.into_iter().map(|message| message.message_id));
+        let rebuilt = rebuild(evolve, &store.read_stream("w", 0).await.unwrap()).unwrap();
+        assert_eq!((&rebuilt.state, rebuilt.version), (&live, version));
+    }
+    let torn = store.read_stream("w", 2).await.unwrap();
+    let error = rebuild(evolve, &torn).unwrap_err().to_string();
+    assert_eq!(error, "the stream is damaged: found w/2 where position 1 belongs");
+}
+
+pub async fn every_command_is_carried_out_and_marked(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 6, T0).await;
+    let done = RefCell::new(Vec::new());
+    let handler = async |message: &Message| {
+        done.borrow_mut().push(message.position);
+        Ok(())
+    };
+    let turn = |marked| Turn { claimed: marked, marked, ..Turn::default() };
+    for marked in [4, 2, 0] {
+        assert_eq!(processor().turn(&store, || T0 + 1, handler).await, Ok(turn(marked)));
+    }
+    assert_eq!(*done.borrow(), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(pending(&store).await, [""; 0]);
+}
+
+pub async fn a_poison_command_does_not_hold_up_the_others(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 9, T0).await;
+    let clock = Cell::new(T0);
+    let tries = RefCell::new(Vec::new());
+    let handler = async |message: &Message| {
+        if message.position != 2 {
+            return Ok(());
+        }
+        tries.borrow_mut().push(clock.get() - T0);
+        Err("no such guest".to_owned())
+    };
+    let mut marked = 0;
+    for _ in 0..10 {
+        marked += processor().turn(&store, || clock.get(), handler).await.unwrap().marked;
+        clock.set(clock.get() + 50);
+    }
+    assert_eq!(marked, 8);
+    assert_eq!(*tries.borrow(), [0, 100, 300], "pauses of 100 and 200");
+    let parked = store.parked(None, 10).await.unwrap();
+    assert_eq!((parked.len(), parked[0].message.position), (1, 2));
+    assert_eq!((parked[0].failures, parked[0].error.as_str()), (3, "no such guest"));
+    assert_eq!(pending(&store).await, ["w/2"]);
+}
+
+pub async fn a_command_that_kills_its_processor_is_parked_alone(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 9, T0).await;
+    let (killer, mut now) = (3, T0);
+    let done = RefCell::new(BTreeSet::new());
+    for _ in 0..40 {
+        // A dead processor is a turn that is dropped, here as soon as the killer has begun.
+        let dead = Cell::new(false);
+        let handler = async |message: &Message| {
+            if message.position == killer {
+                dead.set(true);
+                std::future::pending::<()>().await;
+            }
+            done.borrow_mut().insert(message.position);
+            Ok(())
+        };
+        let processor = processor();
+        let death = poll_fn(|_| if dead.get() { Poll::Ready(()) } else { Poll::Pending });
+        tokio::select! {
+            biased;
+            turn = processor.turn(&store, || now, handler) => drop(turn.unwrap()),
+            () = death => {}
+        }
+        now += 400;
+    }
+    assert_eq!(*done.borrow(), BTreeSet::from([1, 2, 4, 5, 6, 7, 8, 9]));
+    let parked = store.parked(None, 10).await.unwrap();
+    assert_eq!((parked.len(), parked[0].message.position), (1, killer));
+    assert_eq!((parked[0].attempts, parked[0].failures), (6, 1));
+}

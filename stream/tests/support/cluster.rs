@@ -1,0 +1,211 @@
+//! A PostgreSQL server of our own, in a temporary directory, gone with whoever started it.
+
+#![allow(dead_code, reason = "each test needs its part of it")]
+
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use thunderhead_stream::postgres::connect;
+use tokio_postgres::{Client, Config};
+
+/// How long a server may take to answer for the first time, on a machine that has much else to do.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Runs the server and stops it when its standard input ends: when the owner closes it, and also
+/// when the owner is killed. It hears no Ctrl-C, which is for the owner. The signal is repeated
+/// because `initdb` may still be at work, which does not listen to it.
+///
+/// The databases sort by a language where the server can do that everywhere (from version 15 on), so
+/// that a comparison which should be by bytes is noticed.
+const SUPERVISOR: &str = r#"
+trap '' HUP INT TERM
+init() {
+    "$initdb" --pgdata="$data" --username=postgres --auth=trust --encoding=UTF8 --no-sync "$@"
+}
+initdb="$1/initdb" data="$2/data"
+{
+    { init --locale-provider=icu --icu-locale=en --locale=C >/dev/null 2>&1 || init --locale=C; } &&
+    exec "$1/postgres" -D "$2/data" -k "$2" -c listen_addresses= -c max_connections=100 \
+        -c fsync=off -c full_page_writes=off -c "$3"
+} >"$2/log" 2>&1 </dev/null &
+read -r _
+while kill -QUIT $! 2>/dev/null; do sleep 0.05; done
+rm -rf -- "$2"
+"#;
+
+/// What helps when the directory is the reason.
+const ELSEWHERE: &str = "set TMPDIR to a directory with a short name that every user may enter";
+
+/// A server that is running.
+#[derive(Debug)]
+pub struct Cluster {
+    supervisor: Child,
+    directory: PathBuf,
+}
+
+impl Cluster {
+    /// Starts a server, and waits until it answers. Panics with what to do when that is impossible.
+    pub async fn start() -> Cluster {
+        // Nothing is lost when a commit does not wait for a disk that is not waited for anyway.
+        Cluster::start_with("synchronous_commit=off").await
+    }
+
+    /// Starts a server with one more setting.
+    pub async fn start_with(setting: &str) -> Cluster {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let started = match find_binaries(&candidates(&path)) {
+            Ok(binaries) => Cluster::run(&binaries, setting).await,
+            Err(error) => Err(error),
+        };
+        started.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    async fn run(binaries: &Path, setting: &str) -> Result<Cluster, String> {
+        let directory = new_directory()?;
+        let supervisor = supervise(binaries, &directory, setting).inspect_err(|_| {
+            fs::remove_dir(&directory).expect("it is empty, and ours");
+        })?;
+        let cluster = Cluster { supervisor, directory };
+        cluster.answered().await?;
+        Ok(cluster)
+    }
+
+    async fn answered(&self) -> Result<(), String> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let Err(error) = connect(&self.config("postgres")).await else { return Ok(()) };
+            let log = fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+            if Instant::now() > deadline || log.lines().any(is_final) {
+                return Err(format!(
+                    "the PostgreSQL server in {} did not start ({error}). If its log does not say \
+                     why, {ELSEWHERE}. Its log:\n{log}",
+                    self.directory.display()
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// How to connect to a database.
+    pub fn config(&self, database: &str) -> Config {
+        config(&self.directory, database)
+    }
+
+    /// Where the server keeps everything, its socket included.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Makes a database of a name that is not taken yet.
+    pub async fn create_database(&self) -> String {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let client: Client = connect(&self.config("postgres")).await.expect("it answers");
+        let create = format!("CREATE DATABASE {name}");
+        client.batch_execute(&create).await.expect("the name is new");
+        name
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.supervisor.stdin.take());
+        self.supervisor.wait().expect("the supervisor is our child");
+    }
+}
+
+fn supervise(binaries: &Path, directory: &Path, setting: &str) -> Result<Child, String> {
+    let mut command = Command::new("sh");
+    command.args(["-c", SUPERVISOR, "supervisor"]).args([binaries, directory]).arg(setting);
+    // initdb looks at where it is, which the user it runs as might not be allowed to see.
+    command.current_dir(directory).stdin(Stdio::piped());
+    let place = directory.display();
+    if let Some((user, group)) = unprivileged(directory)? {
+        chown(directory, Some(user), Some(group))
+            .map_err(|error| format!("{place} cannot be given to user {user}: {error}"))?;
+        command.uid(user).gid(group);
+    }
+    command
+        .spawn()
+        .map_err(|error| format!("no server can be started in {place} ({error}): {ELSEWHERE}"))
+}
+
+/// Whether a line of the log is the last word of a server that does not start, or of `initdb`.
+/// That it is still starting up is no such word.
+fn is_final(line: &str) -> bool {
+    let words = ["FATAL:", "initdb: error:", "not found", "ermission denied"];
+    !line.contains("the database system is") && words.iter().any(|word| line.contains(word))
+}
+
+/// How to connect to a database of the server in a directory.
+pub fn config(directory: &Path, database: &str) -> Config {
+    let mut config = Config::new();
+    config.host_path(directory).user("postgres").dbname(database);
+    config
+}
+
+/// Where the server's programs may be: in PATH, where Debian puts them (newest first), and where
+/// `pg_config` says.
+pub fn candidates(path: &std::ffi::OsStr) -> Vec<PathBuf> {
+    let mut candidates: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let entries = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut versions: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
+    candidates.extend(versions.into_iter().map(|version| version.join("bin")));
+    let pg_config = Command::new("pg_config").arg("--bindir").env("PATH", path).output();
+    if let Ok(output) = pg_config {
+        candidates.push(String::from_utf8_lossy(&output.stdout).trim().into());
+    }
+    candidates
+}
+
+/// The first directory with the programs of a server, or a sentence that says what to do.
+pub fn find_binaries(candidates: &[PathBuf]) -> Result<PathBuf, String> {
+    let complete = |directory: &&PathBuf| {
+        ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
+    };
+    candidates.iter().find(complete).cloned().ok_or_else(|| {
+        "these tests need a PostgreSQL server, and there is none: no `initdb` and `postgres` in \
+         PATH, in /usr/lib/postgresql/*/bin or where `pg_config --bindir` points. Run ./test.sh, \
+         which installs it, or install Debian's package `postgresql` (a running server is not needed)"
+            .to_owned()
+    })
+}
+
+/// An empty directory that no other process has.
+fn new_directory() -> Result<PathBuf, String> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("thunderhead-pg-{}-{number}", std::process::id());
+    let directory = std::env::temp_dir().join(name);
+    let made = fs::DirBuilder::new().mode(0o700).create(&directory);
+    made.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
+    Ok(directory)
+}
+
+/// Whom to run the server as: it refuses to be root.
+fn unprivileged(directory: &Path) -> Result<Option<(u32, u32)>, String> {
+    let owner = fs::metadata(directory).map_err(|error| error.to_string())?.uid();
+    if owner != 0 {
+        return Ok(None);
+    }
+    let users = fs::read_to_string("/etc/passwd").map_err(|error| error.to_string())?;
+    let find = |name: &str| {
+        let fields: Vec<&str> = users
+            .lines()
+            .map(|line| line.split(':').collect())
+            .find(|line: &Vec<&str>| line[0] == name)?;
+        Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+    };
+    find("postgres").or_else(|| find("nobody")).map(Some).ok_or_else(|| {
+        "PostgreSQL does not run as root, and there is neither a user `postgres` nor `nobody`: \
+         run the tests as another user"
+            .to_owned()
+    })
+}

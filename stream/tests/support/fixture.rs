@@ -1,0 +1,101 @@
+//! Databases to test on: each fixture is empty at first, and opens any number of stores on itself.
+
+#![allow(dead_code, reason = "each test needs its part of it")]
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use thunderhead_stream::{PostgresStore, SqliteStore, Store};
+use tokio_postgres::Config;
+
+use crate::cluster::Cluster;
+
+/// A database that is gone with this value.
+pub trait Fixture: Sync {
+    /// What it opens.
+    type Store: Store;
+
+    /// Opens one more connection.
+    async fn open(&self) -> Self::Store;
+}
+
+/// A file.
+#[derive(Debug)]
+pub struct Sqlite {
+    directory: PathBuf,
+}
+
+impl Sqlite {
+    /// A file that no other test has.
+    pub async fn new() -> Sqlite {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("thunderhead-sqlite-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        std::fs::create_dir(&directory).unwrap();
+        Sqlite { directory }
+    }
+}
+
+impl Fixture for Sqlite {
+    type Store = SqliteStore;
+
+    async fn open(&self) -> SqliteStore {
+        SqliteStore::open(&self.directory.join("stream.sqlite")).unwrap()
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.directory).unwrap();
+    }
+}
+
+/// A database in the one server that the tests of this process share.
+#[derive(Debug)]
+pub struct Postgres {
+    config: Config,
+}
+
+impl Postgres {
+    /// A database that no other test has.
+    pub async fn new() -> Postgres {
+        static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+        let start = || std::thread::spawn(|| block_on(Cluster::start())).join();
+        let cluster = CLUSTER.get_or_init(|| match start() {
+            Ok(cluster) => cluster,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        Postgres { config: cluster.config(&cluster.create_database().await) }
+    }
+}
+
+impl Fixture for Postgres {
+    type Store = PostgresStore;
+
+    async fn open(&self) -> PostgresStore {
+        PostgresStore::connect(&self.config).await.unwrap()
+    }
+}
+
+/// Runs a future on a runtime of this thread.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.unwrap().block_on(future)
+}
+
+/// The same work in several threads at once, each with a connection of its own; their answers.
+pub fn at_once<F: Fixture, T: Send>(
+    fixture: &F,
+    threads: usize,
+    work: impl AsyncFn(F::Store, usize) -> T + Sync,
+) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let run = |index| move || block_on(async { work(fixture.open().await, index).await });
+        let running: Vec<_> = (0..threads).map(|index| scope.spawn(run(index))).collect();
+        running.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}

@@ -11,10 +11,11 @@ use thunderhead_stream::{Claim, Error, Key, Message, NewMessage, Next, Parked, S
 /// The binding of the database.
 pub const STREAMS: &str = "STREAMS";
 
-/// The tables, step by step, and the state of each workflow beside its stream.
+/// The tables, step by step, and the state of each workflow beside its stream. What a migration does with the
+/// rows of an older database is left out: there is none.
 pub fn migrations() -> impl Iterator<Item = &'static str> {
-    let steps = schema::MIGRATIONS.iter().flat_map(|migration| migration.statements);
-    steps.copied().chain([STATES])
+    let steps = schema::MIGRATIONS.iter().flat_map(|migration| migration.statements).copied();
+    steps.filter(|sql| sql.starts_with("CREATE")).chain([STATES])
 }
 
 const STATES: &str = "create table workflow_states (

@@ -77,6 +77,9 @@ const DELIVERIES: &[&str] = &[
     WHERE parked_ms IS NULL",
     "CREATE INDEX idx_parked_commands ON command_deliveries (workflow_id, position)
     WHERE parked_ms IS NOT NULL",
+    "INSERT INTO command_deliveries (workflow_id, position, due_ms)
+SELECT workflow_id, position, (extract(epoch FROM created_at) * 1000)::bigint
+FROM workflow_messages WHERE processed = false",
     "CREATE FUNCTION command_appended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO command_deliveries (workflow_id, position, due_ms)

@@ -69,6 +69,9 @@ const DELIVERIES: &[&str] = &[
     WHERE parked_ms IS NULL",
     "CREATE INDEX idx_parked_commands ON command_deliveries (workflow_id, position)
     WHERE parked_ms IS NOT NULL",
+    "INSERT INTO command_deliveries (workflow_id, position, due_ms)
+SELECT workflow_id, position, CAST(round(unixepoch(created_at, 'subsec') * 1000) AS INTEGER)
+FROM workflow_messages WHERE processed = 0",
     "CREATE TRIGGER command_appended AFTER INSERT ON workflow_messages WHEN NEW.processed = 0
 BEGIN
     INSERT INTO command_deliveries (workflow_id, position, due_ms)

@@ -1,0 +1,79 @@
+//! A database of any age is brought up to date, once, with what is in it.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "support/cluster.rs"]
+mod cluster;
+
+use cluster::Cluster;
+use thunderhead_stream::postgres::{self, connect};
+use thunderhead_stream::{Migration, PostgresStore, SqliteStore, Store, sqlite};
+
+/// Two commands as the first version of the schema holds them, one of them processed.
+const OLD_ON_SQLITE: &str = "INSERT INTO workflow_messages VALUES
+    ('w', 1, 'Command', 'Output', 'a', 'T', '1', '{}', 0, '2025-11-15 08:00:00.123', NULL),
+    ('w', 2, 'Command', 'Output', 'b', 'T', '1', '{}', 1, '2025-11-15 08:00:00.123', NULL)";
+const OLD_ON_POSTGRES: &str = "INSERT INTO workflow_messages VALUES
+    ('w', 1, 'C', 'O', 'a', 'T', '1', '{}', false, '2025-11-15 08:00:00.123Z', NULL),
+    ('w', 2, 'C', 'O', 'b', 'T', '1', '{}', true, '2025-11-15 08:00:00.123Z', NULL)";
+const THEN: i64 = 1_763_193_600_123;
+
+#[test]
+fn migrations_are_numbered_without_gaps() {
+    let numbers = |all: &[Migration]| all.iter().map(|step| step.version).collect::<Vec<_>>();
+    let names = |all: &[Migration]| all.iter().map(|step| step.name).collect::<Vec<_>>();
+    let (on_sqlite, on_postgres) = (sqlite::schema::MIGRATIONS, postgres::schema::MIGRATIONS);
+    assert_eq!(numbers(on_sqlite), (1..=on_sqlite.len() as i64).collect::<Vec<_>>());
+    assert_eq!((numbers(on_sqlite), names(on_sqlite)), (numbers(on_postgres), names(on_postgres)));
+}
+
+/// Only what was pending is due, at the moment at which it was appended.
+async fn is_up_to_date(store: &impl Store) {
+    assert_eq!(store.claim("p", THEN - 1, 10, 10).await, Ok(vec![]));
+    let claims = store.claim("p", THEN, 10, 10).await.unwrap();
+    let ids: Vec<_> = claims.iter().map(|claim| claim.message.message_id.as_str()).collect();
+    assert_eq!(ids, ["a"]);
+}
+
+#[tokio::test]
+async fn an_old_file_is_brought_up_to_date_once() {
+    let directory = std::env::temp_dir().join(format!("thunderhead-old-{}", std::process::id()));
+    std::fs::create_dir(&directory).unwrap();
+    let path = directory.join("stream.sqlite");
+    let old = rusqlite::Connection::open(&path).unwrap();
+    let first = &sqlite::schema::MIGRATIONS[0];
+    old.execute_batch(sqlite::schema::CREATE_VERSIONS).unwrap();
+    first.statements.iter().for_each(|statement| old.execute_batch(statement).unwrap());
+    old.execute(sqlite::schema::RECORD_VERSION, (first.version, first.name)).unwrap();
+    old.execute_batch(OLD_ON_SQLITE).unwrap();
+    drop(old);
+
+    for _ in 0..2 {
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(store.schema_version(), Ok(sqlite::schema::MIGRATIONS.len() as i64));
+    }
+    is_up_to_date(&SqliteStore::open(&path).unwrap()).await;
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[tokio::test]
+async fn an_old_database_is_brought_up_to_date_once() {
+    let cluster = Cluster::start().await;
+    let config = cluster.config(&cluster.create_database().await);
+    let old = connect(&config).await.unwrap();
+    let first = &postgres::schema::MIGRATIONS[0];
+    old.batch_execute(postgres::schema::CREATE_VERSIONS).await.unwrap();
+    for statement in first.statements {
+        old.batch_execute(statement).await.unwrap();
+    }
+    let record = postgres::schema::RECORD_VERSION;
+    old.execute(record, &[&first.version, &first.name]).await.unwrap();
+    old.batch_execute(OLD_ON_POSTGRES).await.unwrap();
+
+    for _ in 0..2 {
+        let store = PostgresStore::connect(&config).await.unwrap();
+        let version = store.schema_version().await;
+        assert_eq!(version, Ok(postgres::schema::MIGRATIONS.len() as i64));
+    }
+    is_up_to_date(&PostgresStore::connect(&config).await.unwrap()).await;
+}

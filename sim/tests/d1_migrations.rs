@@ -5,7 +5,7 @@ use thunderhead_sim::{Cloud, Scenario, Source, Tape, simulate};
 fn migrated(sql: &'static str) -> String {
     let mount = move |cloud: &mut Cloud| {
         cloud.d1("db");
-        cloud.d1_migration("db", sql);
+        cloud.migrate("db", &[sql]);
         cloud.client("alice", |env| async move {
             let names = env.d1("db").prepare("select name from cats").raw().await;
             env.log(format!("{names:?}"));

@@ -12,15 +12,15 @@ import os
 import pathlib
 import statistics
 import subprocess
+import sys
 import time
 
-import numpy
 import onnxruntime
-import openvino
 
 from record import prepare
 
 PER_ROUND = 5
+HELD = "ONNX Runtime f32, held to AVX2"
 OURS = ["amx-bf16", "avx512-bf16", "avx512", "avx2", "tract"]
 
 
@@ -29,16 +29,20 @@ def model_path():
     return os.environ.get("THUNDERHEAD_MODEL") or os.path.join(cache, "thunderhead", "resnet50.onnx")
 
 
-class Ours:
-    """A process of this project's own, told over a pipe how often to run."""
+class Process:
+    """An engine in a process of its own, told over a pipe how often to run."""
 
-    def __init__(self, peer, kernel, threads):
+    def __init__(self, command, **environment):
         self.process = subprocess.Popen(
-            [peer, kernel, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
         )
         first = self.process.stdout.readline()
         if not first:
-            raise RuntimeError(f"{kernel} does not run here")
+            raise RuntimeError(f"{command} does not run here")
         self.about = json.loads(first)
 
     def times(self, count):
@@ -90,6 +94,8 @@ def quantised(path, work, images):
 
 
 def open_vino(path, image, precision, threads):
+    import openvino
+
     core = openvino.Core()
     settings = {
         "INFERENCE_PRECISION_HINT": precision,
@@ -118,9 +124,16 @@ def main():
         "OpenVINO f32": open_vino(path, images[0], "f32", threads),
         "OpenVINO bf16": open_vino(path, images[0], "bf16", threads),
     }
-    for kernel in OURS:
+    commands = {f"Thunderhead {kernel}": ([arguments.peer, kernel, str(threads)], {}) for kernel in OURS}
+    held = pathlib.Path(__file__).with_name("held.py")
+    picture = next((arguments.work / "gallery").glob("*.png"))
+    commands[HELD] = (
+        [sys.executable, held, path, picture, str(threads)],
+        {"LD_PRELOAD": str((arguments.work / "hide_avx512.so").absolute())},
+    )
+    for name, (command, environment) in commands.items():
         try:
-            engines[f"Thunderhead {kernel}"] = Ours(arguments.peer, kernel, threads)
+            engines[name] = Process(command, **environment)
         except RuntimeError as error:
             print(f"left out: {error}")
     times = {name: [] for name in engines}
@@ -143,10 +156,14 @@ def report(times, engines, threads):
         print(
             f"| {name} | {median:.1f} | {least:.1f} | {base / median:.2f} | {base_least / least:.2f} |"
         )
+    if HELD in times and "Thunderhead avx2" in times:
+        ours, theirs = times["Thunderhead avx2"], times[HELD]
+        median = statistics.median(theirs) / statistics.median(ours)
+        print(f"\navx2 against ONNX Runtime held to AVX2: {median:.2f} by median, {min(theirs) / min(ours):.2f} by least")
     print("\n| ours | load to first answer, ms | peak MB | resident MB |\n|---|---|---|---|")
     for name, engine in engines.items():
-        if isinstance(engine, Ours):
-            about = engine.about
+        about = getattr(engine, "about", {})
+        if about:
             print(
                 f"| {name} | {about['firstAnswerMs']:.0f} | {about['peakMb']} | {about['residentMb']} |"
             )

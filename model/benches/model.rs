@@ -60,7 +60,7 @@ fn inference(criterion: &mut Criterion) {
             let input = classifier.prepare(&gallery::ALL[0].png()).expect("an input");
             let id = format!("inference/{}/{threads}", kernel.name());
             criterion.bench_function(&id, |bench| {
-                bench.iter(|| classifier.infer(black_box(input.clone())).expect("an answer"));
+                bench.iter(|| classifier.infer(black_box(&input)).expect("an answer"));
             });
         }
     }

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut times = Vec::new();
         for _ in 0..line?.trim().parse::<usize>()? {
             let start = Instant::now();
-            classifier.infer(input.clone())?;
+            classifier.infer(&input)?;
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
         println!("{}", json!(times));

@@ -188,7 +188,7 @@ impl Classifier {
 
     /// The probability of every class, in the order of ImageNet-1k.
     pub fn probabilities(&self, content: &[u8]) -> Result<Vec<f32>, Error> {
-        self.infer(self.prepare(content)?)
+        self.infer(&self.prepare(content)?)
     }
 
     /// The first half of a classification: decoding and preprocessing.
@@ -202,7 +202,7 @@ impl Classifier {
     }
 
     /// The second half of a classification: three planes of 224 by 224 values through the network.
-    pub fn infer(&self, input: Vec<f32>) -> Result<Vec<f32>, Error> {
+    pub fn infer(&self, input: &[f32]) -> Result<Vec<f32>, Error> {
         self.network.run(input)
     }
 

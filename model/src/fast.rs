@@ -13,14 +13,15 @@ use std::sync::Arc;
 use rayon::ThreadPoolBuilder;
 use tract_onnx::tract_core::internal::*;
 use tract_onnx::tract_core::ops::cnn::MaxPool;
+use tract_onnx::tract_core::ops::einsum::EinSum;
 use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::nn::{Reduce, Reducer};
 use tract_onnx::tract_core::ops::source::TypedSource;
 
 use crate::kernel::buffer::Slab;
-use crate::kernel::{Convolution, Element, Kernel, Layout};
+use crate::kernel::{Convolution, Dense, Element, Kernel, Layout};
 use activation::Arena;
-use ops::{Convolve, Enter, Largest, Leave, Shared, SumPixels};
+use ops::{Connect, Convolve, Enter, Largest, Leave, Shared, SumPixels};
 use pattern::{Fusion, Patterns, window_of};
 
 /// Replaces what it can; says how many convolutions it has replaced.
@@ -92,6 +93,11 @@ impl Pass<'_> {
         }
         if let Some(reduce) = node.op_as::<Reduce>()
             && self.sum(node, reduce)?
+        {
+            return Ok(());
+        }
+        if let Some(product) = node.op_as::<EinSum>()
+            && self.dense(node, product)?
         {
             return Ok(());
         }
@@ -216,6 +222,31 @@ impl Pass<'_> {
             return Ok(false);
         }
         let outlet = self.new.wire_node(&node.name, SumPixels { layout }, &[outlet])?[0];
+        self.places.insert(OutletId::new(node.id, 0), Place::Plain(outlet));
+        Ok(true)
+    }
+
+    /// Keeps the weights of a dense layer in bf16, where bf16 is allowed.
+    fn dense(&mut self, node: &TypedNode, product: &EinSum) -> TractResult<bool> {
+        let is_plain = product.axes.to_string() == "mk,nk->mn" && product.q_params.is_none();
+        if !is_plain || !self.kernel.is_bf16() {
+            return Ok(false);
+        }
+        let (column, matrix) = (node.inputs[0], self.old.outlet_fact(node.inputs[1])?);
+        let Some(weights) = &matrix.konst else { return Ok(false) };
+        let column_fact = self.old.outlet_fact(column)?;
+        let Some(&[1, ins]) = column_fact.shape.as_concrete() else { return Ok(false) };
+        let f32s = f32::datum_type();
+        if weights.datum_type() != f32s || column_fact.datum_type != f32s {
+            return Ok(false);
+        }
+        let outs = weights.shape()[0];
+        let values = weights.try_as_plain_ram()?;
+        let values = values.as_slice::<f32>()?;
+        let dense =
+            Dense::new(ins, outs, |output, input| values[output * ins + input], &mut self.slab);
+        let column = self.plain(column)?;
+        let outlet = self.new.wire_node(&node.name, Connect { dense }, &[column])?[0];
         self.places.insert(OutletId::new(node.id, 0), Place::Plain(outlet));
         Ok(true)
     }

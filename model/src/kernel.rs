@@ -6,19 +6,24 @@
 //! its window in place and nothing is ever gathered.
 
 mod amx;
+mod amx_tall;
 mod avx2;
 mod avx512;
 mod avx512_bf16;
 pub(crate) mod buffer;
 mod convolution;
 pub(crate) mod cpu;
+mod dense;
 #[cfg(target_arch = "x86_64")]
 mod fourteen;
 mod geometry;
+mod largest;
 mod layout;
 
 pub(crate) use convolution::{Convolution, Residual};
+pub(crate) use dense::Dense;
 pub(crate) use geometry::Window;
+pub(crate) use largest::largest;
 pub(crate) use layout::{Element, Layout, from_bf16, to_bf16};
 
 use geometry::Cut;
@@ -82,7 +87,7 @@ impl Kernel {
         match self {
             Kernel::AmxBf16 => Cut::Evenly(16),
             Kernel::Avx512Bf16 | Kernel::Avx512 => Cut::Fully(14),
-            Kernel::Avx2 | Kernel::Tract => Cut::Evenly(6),
+            Kernel::Avx2 | Kernel::Tract => Cut::Anywhere(6),
         }
     }
 

@@ -39,9 +39,9 @@ impl Network {
     }
 
     /// The probabilities of all classes for one prepared image.
-    pub(crate) fn run(&self, input: Vec<f32>) -> Result<Vec<f32>, Error> {
+    pub(crate) fn run(&self, input: &[f32]) -> Result<Vec<f32>, Error> {
         let failed = |error: TractError| Error::Network(format!("{error:#}"));
-        let input = Tensor::from_shape(&[1, 3, SIDE, SIDE], &input).map_err(failed)?;
+        let input = Tensor::from_shape(&[1, 3, SIDE, SIDE], input).map_err(failed)?;
         let outputs = self.plan.run(tvec!(input.into_tvalue())).map_err(failed)?;
         let output = outputs[0].try_as_plain_ram().map_err(failed)?;
         let scores = output.as_slice::<f32>().map_err(failed)?;

@@ -13,6 +13,8 @@ pub enum Stage {
     Verifying,
     /// The package is turned into an ONNX file.
     Converting,
+    /// A file given by the user is copied.
+    Copying,
 }
 
 /// How far a stage has come, in bytes.
@@ -46,6 +48,7 @@ impl fmt::Display for Progress {
             Stage::Downloading => "downloading",
             Stage::Verifying => "verifying",
             Stage::Converting => "converting",
+            Stage::Copying => "copying",
         };
         let total = self.total.max(1);
         let done = self.done.min(total);

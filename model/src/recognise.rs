@@ -23,7 +23,7 @@ fn familiarity(network: &Network, preprocessing: Preprocessing) -> Result<f32, E
     for drawing in &gallery::ALL[..gallery::ALL.len().min(4)] {
         let pixels: RgbImage = drawing.draw();
         let picture = Picture { pixels, orientation: image::metadata::Orientation::NoTransforms };
-        let probabilities = network.run(normalise(&centre(&picture)?, preprocessing))?;
+        let probabilities = network.run(&normalise(&centre(&picture)?, preprocessing))?;
         let class = labels.iter().position(|label| *label == drawing.label);
         sum += class.map_or(0.0, |class| probabilities[class]);
     }

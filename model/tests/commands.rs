@@ -59,6 +59,52 @@ fn a_store_is_filled_from_a_file_and_swept_of_what_a_kill_left_behind() {
     assert!(Classifier::load(settings, &mut |_| ()).expect("loaded").info().is_standard);
 }
 
+/// Set in the process that is to die, to the folder of its store.
+const DYING: &str = "THUNDERHEAD_TEST_DYING";
+/// The report of progress at which it dies.
+const DIES_AT: &str = "THUNDERHEAD_TEST_DIES_AT";
+
+/// The same test, in a process that is told to, fills a store and dies on the way.
+#[cfg(unix)]
+#[test]
+fn a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind() {
+    let model = standard_model();
+    if let Some(folder) = std::env::var_os(DYING) {
+        let dies_at: usize = std::env::var(DIES_AT).unwrap().parse().unwrap();
+        let mut reports = 0;
+        let on_progress = &mut |_: Progress| {
+            reports += 1;
+            if reports == dies_at {
+                let me = std::process::id().to_string();
+                let killed = std::process::Command::new("kill").args(["-KILL", &me]).status();
+                unreachable!("alive after {killed:?}");
+            }
+        };
+        WeightStore::at(folder).fill(Some(&model), on_progress).expect("filled");
+        return;
+    }
+    let folder = Folder::new("killed");
+    let store = WeightStore::at(&folder.0);
+    // At once; while the file is verified; with the copy begun, half done, and all but renamed.
+    let reports = 98;
+    for dies_at in [1, reports / 2, reports + 2, reports * 3 / 2, 2 * reports] {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind"])
+            .env(DYING, &folder.0)
+            .env(DIES_AT, dies_at.to_string())
+            .output()
+            .unwrap()
+            .status;
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
+        assert!(!store.model_path().exists(), "a model after {dies_at} reports");
+    }
+    assert!(folder.0.join("resnet50.onnx.part").exists(), "no kill came during the copy");
+    // Neither the lock nor the rest of the dead holds up the next.
+    let path = store.fill(Some(&model), &mut |_| ()).expect("filled");
+    assert_eq!(fs::metadata(path).unwrap().len(), fs::metadata(model).unwrap().len());
+    assert!(!folder.0.join("resnet50.onnx.part").exists());
+}
+
 #[test]
 fn a_file_that_is_not_the_model_is_refused_with_advice() {
     let folder = Folder::new("refused");
@@ -66,6 +112,9 @@ fn a_file_that_is_not_the_model_is_refused_with_advice() {
     fs::write(&file, "something else").unwrap();
     let error = WeightStore::at(folder.0.join("store")).fill(Some(&file), &mut |_| ());
     assert!(error.unwrap_err().to_string().contains("--model FILE"));
+    // Not even where it is not needed.
+    let error = WeightStore::of_user().unwrap().fill(Some(&file), &mut |_| ());
+    assert!(matches!(error, Err(WeightsError::NotAModel { .. })), "{error:?}");
     let tarball = folder.0.join("other.tgz");
     fs::write(&tarball, [0x1f, 0x8b, 8, 0]).unwrap();
     let error = WeightStore::at(folder.0.join("store")).fill(Some(&tarball), &mut |_| ());

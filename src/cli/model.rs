@@ -118,6 +118,7 @@ pub fn bar() -> impl FnMut(thunderhead_model::Progress) {
             Stage::Downloading => "downloading the weights",
             Stage::Verifying => "verifying the weights",
             Stage::Converting => "converting the weights",
+            Stage::Copying => "copying the weights",
         };
         let all = now.total.max(1);
         let percent = now.done.min(all) * 100 / all;

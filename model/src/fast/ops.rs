@@ -7,7 +7,7 @@ use rayon::ThreadPool;
 use tract_onnx::tract_core::internal::*;
 
 use super::activation::{Activation, ActivationFact, Arena, for_each_channel};
-use crate::kernel::{Convolution, Element, Layout, Residual, Window, to_bf16};
+use crate::kernel::{Convolution, Dense, Element, Layout, Residual, Window, largest, to_bf16};
 
 /// What all operators of one network share.
 pub(crate) struct Shared {
@@ -221,27 +221,6 @@ impl Largest {
     fn fact(&self) -> TypedFact {
         ActivationFact(self.target).typed()
     }
-
-    fn pool<T: Copy + PartialOrd + Default>(&self, source: &[T], target: &mut [T]) {
-        let channels = self.source.channels;
-        let Window { height, width, stride, padding } = self.window;
-        let origin = self.source.border - padding;
-        for y in 0..self.target.height {
-            for x in 0..self.target.width {
-                let start = self.target.pixel(y, x);
-                let best = &mut target[start..start + channels];
-                best.fill(T::default());
-                for (dy, dx) in (0..height).flat_map(|dy| (0..width).map(move |dx| (dy, dx))) {
-                    let row = y * stride + dy + origin;
-                    let column = x * stride + dx + origin;
-                    let start = (row * self.source.pitch() + column) * channels;
-                    for (best, &value) in best.iter_mut().zip(&source[start..start + channels]) {
-                        *best = if value > *best { value } else { *best };
-                    }
-                }
-            }
-        }
-    }
 }
 
 impl EvalOp for Largest {
@@ -251,13 +230,18 @@ impl EvalOp for Largest {
         let source = Activation::of(&inputs[0])?;
         ensure!(source.layout == self.source, "unexpected layout of the source");
         let mut target = self.shared.arena.take(self.target);
+        let (source, into) = (source.buffer(), target.buffer_mut());
         match self.source.element {
-            Element::F32 => {
-                self.pool::<f32>(source.buffer().view(), target.buffer_mut().view_mut());
-            }
-            Element::Bf16 => {
-                self.pool::<i16>(source.buffer().view(), target.buffer_mut().view_mut());
-            }
+            Element::F32 => largest::<f32>(
+                self.window,
+                (source.view(), self.source),
+                (into.view_mut(), self.target),
+            ),
+            Element::Bf16 => largest::<i16>(
+                self.window,
+                (source.view(), self.source),
+                (into.view_mut(), self.target),
+            ),
         }
         Ok(tvec!(target.into_value()))
     }
@@ -290,5 +274,29 @@ impl EvalOp for SumPixels {
         }
         let shape = [1, self.layout.channels, 1, 1];
         Ok(tvec!(Tensor::from_shape(&shape, &sums)?.into_tvalue()))
+    }
+}
+
+/// The product of a constant matrix with a column of values, all in tract's layout.
+#[derive(Clone)]
+pub(crate) struct Connect {
+    pub(crate) dense: Dense,
+}
+
+operator!(Connect, "ThunderheadDense");
+
+impl Connect {
+    fn fact(&self) -> TypedFact {
+        f32::fact([1, self.dense.outs()])
+    }
+}
+
+impl EvalOp for Connect {
+    op_out_of_plan!();
+
+    fn eval(&self, _context: &EvalContext, inputs: TVec<TValue>) -> TractResult<TVec<TValue>> {
+        let input = inputs[0].try_as_plain_ram()?;
+        let outputs = self.dense.run(input.as_slice::<f32>()?);
+        Ok(tvec!(Tensor::from_shape(&[1, outputs.len()], &outputs)?.into_tvalue()))
     }
 }

@@ -11,12 +11,12 @@ use super::geometry::{JUNK, Strip};
 /// Output channels per panel.
 const CHANNELS: usize = 32;
 /// Elements of the window per step.
-const STEP: usize = 32;
+pub(super) const STEP: usize = 32;
 /// Bytes of weights per step: two tiles.
 const STEP_BYTES: usize = 2048;
 const CACHE_LINE: usize = 64;
 /// The most pixels of one strip.
-const ROWS: usize = 16;
+pub(super) const ROWS: usize = 16;
 
 /// The sums of two strips, row by row, as they come out of the tiles.
 #[repr(C, align(64))]
@@ -32,14 +32,13 @@ struct TileShapes {
     rows: [u8; 16],
 }
 
-/// Shapes the tiles: 0 to 3 are sums, 4 and 5 pixels, 6 and 7 weights.
+/// Gives each tile its number of rows.
 ///
 /// Tile products take as many cycles as the pixel tile has rows, so that short strips cost less.
 ///
 /// # Safety
 /// The processor has AMX and the process may use it.
-unsafe fn shape_tiles(upper: usize, lower: usize) {
-    let (upper, lower) = (upper as u8, lower as u8);
+pub(super) unsafe fn shape_tiles(rows: [usize; 8]) {
     let mut shapes = TileShapes {
         palette: 1,
         start_row: 0,
@@ -48,7 +47,7 @@ unsafe fn shape_tiles(upper: usize, lower: usize) {
         rows: [0; 16],
     };
     shapes.row_bytes[..8].fill(64);
-    shapes.rows[..8].copy_from_slice(&[upper, upper, lower, lower, upper, lower, 16, 16]);
+    shapes.rows[..8].copy_from_slice(&rows.map(|rows| rows as u8));
     // SAFETY: the operand is 64 bytes in the documented format.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &shapes, options(nostack, readonly)) };
 }
@@ -118,7 +117,9 @@ unsafe fn one_block<'a>(
     unsafe {
         if state.shape != shape {
             state.shape = shape;
-            shape_tiles(shape.0, shape.1);
+            let (upper, lower) = shape;
+            // 0 to 3 are sums, 4 and 5 pixels, 6 and 7 weights.
+            shape_tiles([upper, upper, lower, lower, upper, lower, 16, 16]);
         }
         multiply(task, block, weights, ahead);
         finish_pending(task, state);

@@ -45,18 +45,37 @@ unsafe fn one_strip<const PIXELS: usize>(task: &Task, strip: Strip, panel: usize
         let mut weights = task.weights.cast::<f32>().add(panel * geometry.depth() * CHANNELS);
         let bias = task.bias.add(panel * CHANNELS);
         let mut sums = [[_mm256_loadu_ps(bias), _mm256_loadu_ps(bias.add(8))]; PIXELS];
+        let places = &geometry.sources[strip.first..strip.first + PIXELS];
+        // The first strip of a panel fetches the next panel, the others find theirs already there.
+        let is_first = strip.first == 0;
+        let ahead = if is_first { task.panel_bytes } else { 0 };
         for tap in &geometry.taps {
-            let mut pixels = source.add(strip.source + tap);
-            for _ in 0..geometry.run {
+            let pixels: [*const f32; PIXELS] =
+                std::array::from_fn(|pixel| source.wrapping_add(places[pixel] + tap));
+            let mut row = |at: usize, weights: *const f32| {
+                _mm_prefetch::<_MM_HINT_T1>(weights.wrapping_byte_add(ahead).cast());
                 let left = _mm256_loadu_ps(weights);
                 let right = _mm256_loadu_ps(weights.add(8));
-                for (pixel, sum) in sums.iter_mut().enumerate() {
-                    let value = _mm256_set1_ps(*pixels.add(pixel * geometry.pixel_stride));
+                for (pixel, sum) in pixels.iter().zip(&mut sums) {
+                    let value = _mm256_set1_ps(*pixel.add(at));
                     sum[0] = _mm256_fmadd_ps(value, left, sum[0]);
                     sum[1] = _mm256_fmadd_ps(value, right, sum[1]);
                 }
-                pixels = pixels.wrapping_add(1);
-                weights = weights.wrapping_add(CHANNELS);
+            };
+            // Four rows at a time: what it takes to count them would take its turns from the sums.
+            let mut at = 0;
+            while at + 4 <= geometry.run {
+                row(at, weights);
+                row(at + 1, weights.add(CHANNELS));
+                row(at + 2, weights.add(2 * CHANNELS));
+                row(at + 3, weights.add(3 * CHANNELS));
+                at += 4;
+                weights = weights.add(4 * CHANNELS);
+            }
+            while at < geometry.run {
+                row(at, weights);
+                at += 1;
+                weights = weights.add(CHANNELS);
             }
         }
         let floor = _mm256_set1_ps(if task.relu { 0.0 } else { f32::NEG_INFINITY });

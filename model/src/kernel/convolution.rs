@@ -15,7 +15,11 @@ use super::layout::{Element, Layout, to_bf16};
 #[derive(Clone)]
 pub(crate) struct Convolution {
     kernel: Kernel,
+    /// Whether the kernel takes all pixels at once, with the weights packed for that.
+    tall: bool,
     geometry: Arc<Geometry>,
+    /// The elements that a source and a target must have.
+    ends: (usize, usize),
     weights: Arc<Buffer>,
     bias: Arc<Buffer>,
     panels: usize,
@@ -77,14 +81,19 @@ impl Convolution {
         assert_eq!(target.channels % channels, 0, "channels come in whole panels");
         let ins = weights.len() / (bias.len() * window.height * window.width);
         let geometry = Geometry::new(window, source, target, kernel.cut());
+        let ends = (geometry.source_end(), geometry.last_target() + target.channels);
+        let tall = kernel == Kernel::AmxBf16 && geometry.has_few_strips();
         let panels = target.channels / channels;
-        let packing = Packing { window, ins, stored_ins: source.channels, geometry: &geometry };
+        let stored_ins = source.channels;
+        let packing = Packing { window, ins, stored_ins, geometry: &geometry, tall };
         let packed = packing.pack(kernel, weights, bias.len(), panels, slab);
         let mut padded_bias = Buffer::zeroed(target.channels * size_of::<f32>());
         padded_bias.view_mut()[..bias.len()].copy_from_slice(bias);
         Convolution {
             kernel,
+            tall,
             geometry: Arc::new(geometry),
+            ends,
             weights: Arc::new(packed),
             bias: Arc::new(padded_bias),
             panels,
@@ -103,8 +112,8 @@ impl Convolution {
         pool: Option<&ThreadPool>,
     ) {
         let element = self.source.element.bytes();
-        assert!(self.geometry.source_end() * element <= source.bytes(), "source too small");
-        let target_end = self.geometry.last_target() + self.target.channels;
+        let (source_end, target_end) = self.ends;
+        assert!(source_end * element <= source.bytes(), "source too small");
         assert!(target_end * element <= target.bytes(), "target too small");
         if let Residual::Beside(residual) = residual {
             assert!(target_end * element <= residual.bytes(), "residual too small");
@@ -147,6 +156,7 @@ impl Convolution {
         #[cfg(target_arch = "x86_64")]
         unsafe {
             match self.kernel {
+                Kernel::AmxBf16 if self.tall => super::amx_tall::run(task),
                 Kernel::AmxBf16 => super::amx::run(task),
                 Kernel::Avx512Bf16 => super::avx512_bf16::run(task),
                 Kernel::Avx512 => super::avx512::run(task),
@@ -222,6 +232,8 @@ struct Packing<'a> {
     /// Input channels the source has; those beyond `ins` are zeros.
     stored_ins: usize,
     geometry: &'a Geometry,
+    /// Whether a panel is two halves of 16 channels, one after the other.
+    tall: bool,
 }
 
 impl Packing<'_> {
@@ -259,8 +271,12 @@ impl Packing<'_> {
                         for (column, out) in
                             (panel * channels..outs.min((panel + 1) * channels)).enumerate()
                         {
-                            values[tile_index(at, column)] =
-                                to_bf16(weights[out * per_out + source]);
+                            let index = if self.tall {
+                                column / 16 * depth * 16 + half_tile_index(at, column % 16)
+                            } else {
+                                tile_index(at, column)
+                            };
+                            values[index] = to_bf16(weights[out * per_out + source]);
                         }
                     }
                 }
@@ -291,6 +307,11 @@ fn panels_of(outs: usize, channels: usize) -> usize {
 fn tile_index(depth: usize, column: usize) -> usize {
     let (step, row) = (depth / 32, depth % 32 / 2);
     (((step * 2 + column / 16) * 16 + row) * 16 + column % 16) * 2 + depth % 2
+}
+
+/// The place of a weight within half a panel, which is a sequence of tiles.
+fn half_tile_index(depth: usize, column: usize) -> usize {
+    (depth / 2 * 16 + column) * 2 + depth % 2
 }
 
 #[cfg(test)]

@@ -14,6 +14,9 @@ pub(crate) struct Window {
 /// Marks a pixel of a strip that belongs to no output pixel.
 pub(super) const JUNK: usize = usize::MAX;
 
+/// As many strips as a kernel may keep the sums of at once.
+pub(super) const FEW_STRIPS: usize = 4;
+
 /// Pixels that a kernel works on together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Strip {
@@ -36,6 +39,9 @@ pub(super) struct Geometry {
     pub(super) run: usize,
     pub(super) pixel_stride: usize,
     pub(super) strips: Vec<Strip>,
+    /// For each pixel of each strip, the element of the source where its window begins; empty
+    /// when the pixels of a strip lie at equal distances.
+    pub(super) sources: Vec<usize>,
     /// For each pixel of each strip, the element of the target where its channels begin.
     pub(super) targets: Vec<usize>,
 }
@@ -58,12 +64,22 @@ impl Geometry {
             run,
             pixel_stride: window.stride * channels,
             strips: Vec::new(),
+            sources: Vec::new(),
             targets: Vec::new(),
         };
         let origin = (source.border - window.padding) * (pitch + 1) * channels;
         let in_one_line = window.height == 1 && window.width == 1 && window.stride == 1;
         let (height, width) = (target.height, target.width);
-        if in_one_line && source.border == 0 {
+        if let Cut::Anywhere(_) = cut {
+            let step = window.stride * channels;
+            for (start, pixels) in cut.parts(height * width) {
+                let places = (start..start + pixels).map(|at| (at / width, at % width));
+                let sources = places.clone().map(|(y, x)| origin + (y * pitch + x) * step);
+                geometry.sources.extend(sources);
+                let first = geometry.sources[geometry.targets.len()];
+                geometry.push(first, places.map(|(y, x)| target.pixel(y, x)));
+            }
+        } else if in_one_line && source.border == 0 {
             for (start, pixels) in cut.parts(height * width) {
                 let targets = start..start + pixels;
                 geometry.push(
@@ -122,14 +138,24 @@ impl Geometry {
         self.taps.len() * self.run
     }
 
+    /// Whether there are few strips, all as long as the first but for the last.
+    pub(super) fn has_few_strips(&self) -> bool {
+        let Some((last, others)) = self.strips.split_last() else { return false };
+        let first = others.first().unwrap_or(last).pixels;
+        others.len() < FEW_STRIPS && others.iter().all(|strip| strip.pixels == first)
+    }
+
     /// The elements that a source must have for no strip to read beyond it.
     pub(super) fn source_end(&self) -> usize {
         let last = |strip: &Strip| {
             let after_half = strip.pixels - strip.pixels / 2 - 1;
             strip.source + strip.half + after_half * self.pixel_stride
         };
-        let pixel = self.strips.iter().map(last).max();
-        pixel.unwrap_or(0) + self.taps.last().copied().unwrap_or(0) + self.run
+        let pixel = match self.sources.iter().max() {
+            Some(&pixel) => pixel,
+            None => self.strips.iter().map(last).max().unwrap_or(0),
+        };
+        pixel + self.taps.last().copied().unwrap_or(0) + self.run
     }
 
     /// The elements that a target must have for its last pixel to begin within it.
@@ -143,6 +169,8 @@ impl Geometry {
 pub(super) enum Cut {
     /// Into nearly equal strips of at most so many pixels.
     Evenly(usize),
+    /// All rows as one, into strips of at most so many pixels that differ by one pixel at most.
+    Anywhere(usize),
     /// Into full strips of so many pixels, and the rest into strips of at most half as many.
     Fully(usize),
 }
@@ -151,7 +179,7 @@ impl Cut {
     /// The most pixels of several rows that may go into one strip.
     fn most(self) -> usize {
         match self {
-            Cut::Evenly(most) => most,
+            Cut::Evenly(most) | Cut::Anywhere(most) => most,
             Cut::Fully(full) => full / 2,
         }
     }
@@ -164,6 +192,7 @@ impl Cut {
             let rest = length - start;
             let part = match self {
                 Cut::Evenly(most) => length.div_ceil(length.div_ceil(most)).min(rest),
+                Cut::Anywhere(most) => rest.div_ceil(rest.div_ceil(most)),
                 Cut::Fully(full) if rest >= full => full,
                 Cut::Fully(full) => rest.min(full / 2),
             };
@@ -213,6 +242,15 @@ mod tests {
     fn short_rows_are_taken_two_at_a_time() {
         let window = Window { height: 3, width: 3, stride: 1, padding: 1 };
         check(window, layout(7, 64, 1), layout(7, 64, 0), Cut::Evenly(16), &[16, 16, 16, 7]);
+    }
+
+    #[test]
+    fn where_pixels_may_lie_anywhere_all_rows_are_one() {
+        let window = Window { height: 3, width: 3, stride: 1, padding: 1 };
+        let strips = [6, 6, 6, 6, 5, 5, 5, 5, 5];
+        check(window, layout(7, 64, 1), layout(7, 64, 0), Cut::Anywhere(6), &strips);
+        let window = Window { stride: 2, ..window };
+        check(window, layout(14, 64, 1), layout(7, 64, 0), Cut::Anywhere(6), &strips);
     }
 
     #[test]

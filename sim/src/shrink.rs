@@ -166,8 +166,10 @@ impl Edit {
             Edit::Hurry { send } => {
                 let before = send.checked_sub(1).map_or(Time::ZERO, |before| sends[before].at);
                 let gap = sends[send].at - before;
+                // Sends need not be in order of time: one that is earlier than the gap is long
+                // stops at zero.
                 for later in &mut sends[send..] {
-                    later.at = Time::ZERO + ((later.at - Time::ZERO) - gap);
+                    later.at = Time::ZERO + (later.at - (Time::ZERO + gap));
                 }
             }
         }
@@ -293,6 +295,15 @@ mod tests {
         let small = minimal(start, fails);
         assert_eq!(small.scenario.sends.len(), 1);
         assert_eq!(small.tape.0[0].nth, 1);
+    }
+
+    #[test]
+    fn requests_that_are_not_in_order_of_time_are_hurried_too() {
+        let mut start = case(3, &[]);
+        start.scenario.sends[1].at = Time::from_ms(9_000);
+        start.scenario.sends[2].at = Time::from_ms(10);
+        let small = minimal(start, |case| case.scenario.sends.len() == 3);
+        assert!(small.scenario.sends.iter().all(|send| send.at == Time::ZERO));
     }
 
     #[test]

@@ -162,6 +162,24 @@ impl Ahead {
     }
 }
 
+/// Empties tiles 0 to 3.
+///
+/// # Safety
+/// The processor has AMX and the tiles are shaped.
+#[inline]
+pub(super) unsafe fn clear_sums() {
+    // SAFETY: touches nothing but tiles.
+    unsafe {
+        asm!(
+            "tilezero tmm0",
+            "tilezero tmm1",
+            "tilezero tmm2",
+            "tilezero tmm3",
+            options(nostack, nomem)
+        );
+    }
+}
+
 /// Sums the products of one or two strips with a panel.
 ///
 /// # Safety
@@ -173,13 +191,7 @@ unsafe fn multiply(task: &Task, block: &[Strip], weights: *const u8, ahead: &mut
     let mut weights = weights;
     // SAFETY: every address below is that of a pixel or weight within the task's memory.
     unsafe {
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm1",
-            "tilezero tmm2",
-            "tilezero tmm3",
-            options(nostack, nomem)
-        );
+        clear_sums();
         for tap in &task.geometry.taps {
             let mut upper = task.source.add((block[0].source + tap) * 2);
             if let Some(second) = block.get(1) {

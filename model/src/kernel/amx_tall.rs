@@ -97,13 +97,7 @@ unsafe fn multiply<const COUNT: usize>(task: &Task, strips: &[Strip], weights: *
     // SAFETY: every address below is that of a pixel or weight within the task's memory, but for
     // those that are only prefetched, which any address may be.
     unsafe {
-        asm!(
-            "tilezero tmm0",
-            "tilezero tmm1",
-            "tilezero tmm2",
-            "tilezero tmm3",
-            options(nostack, nomem)
-        );
+        amx::clear_sums();
         for tap in &task.geometry.taps {
             let mut pixels: [*const u8; COUNT] =
                 std::array::from_fn(|at| task.source.wrapping_add((strips[at].source + tap) * 2));

@@ -71,14 +71,7 @@ impl Geometry {
         let in_one_line = window.height == 1 && window.width == 1 && window.stride == 1;
         let (height, width) = (target.height, target.width);
         if let Cut::Anywhere(_) = cut {
-            let step = window.stride * channels;
-            for (start, pixels) in cut.parts(height * width) {
-                let places = (start..start + pixels).map(|at| (at / width, at % width));
-                let sources = places.clone().map(|(y, x)| origin + (y * pitch + x) * step);
-                geometry.sources.extend(sources);
-                let first = geometry.sources[geometry.targets.len()];
-                geometry.push(first, places.map(|(y, x)| target.pixel(y, x)));
-            }
+            geometry.push_anywhere(origin, pitch * geometry.pixel_stride, target, cut);
         } else if in_one_line && source.border == 0 {
             for (start, pixels) in cut.parts(height * width) {
                 let targets = start..start + pixels;
@@ -124,6 +117,17 @@ impl Geometry {
             }
         }
         geometry
+    }
+
+    /// Strips over all rows as one; a row of the source's windows has the given number of elements.
+    fn push_anywhere(&mut self, origin: usize, row: usize, target: Layout, cut: Cut) {
+        for (start, pixels) in cut.parts(target.height * target.width) {
+            let places = (start..start + pixels).map(|at| (at / target.width, at % target.width));
+            let sources = places.clone().map(|(y, x)| origin + y * row + x * self.pixel_stride);
+            self.sources.extend(sources);
+            let first = self.sources[self.targets.len()];
+            self.push(first, places.map(|(y, x)| target.pixel(y, x)));
+        }
     }
 
     fn push(&mut self, source: usize, targets: impl Iterator<Item = usize>) {

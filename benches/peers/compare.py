@@ -131,10 +131,11 @@ def main():
     commands = {f"Thunderhead {kernel}": ([arguments.peer, kernel, str(threads)], {}) for kernel in OURS}
     held = pathlib.Path(__file__).with_name("held.py")
     picture = next((arguments.work / "gallery").glob("*.png"))
-    commands[HELD] = (
-        [sys.executable, held, path, picture, str(threads)],
-        {"LD_PRELOAD": str((arguments.work / "hide_avx512.so").absolute())},
-    )
+    hide = (arguments.work / "hide_avx512.so").absolute()
+    # Without it the process would run, and not be held to anything.
+    if hide.exists():
+        command = [sys.executable, held, path, picture, str(threads)]
+        commands[HELD] = (command, {"LD_PRELOAD": str(hide)})
     for name, (command, environment) in commands.items():
         try:
             engines[name] = Process(command, **environment)

@@ -240,11 +240,8 @@ impl Pass<'_> {
         if weights.datum_type() != f32s || column_fact.datum_type != f32s {
             return Ok(false);
         }
-        let outs = weights.shape()[0];
         let values = weights.try_as_plain_ram()?;
-        let values = values.as_slice::<f32>()?;
-        let dense =
-            Dense::new(ins, outs, |output, input| values[output * ins + input], &mut self.slab);
+        let dense = Dense::new(ins, values.as_slice::<f32>()?, &mut self.slab);
         let column = self.plain(column)?;
         let outlet = self.new.wire_node(&node.name, Connect { dense }, &[column])?[0];
         self.places.insert(OutletId::new(node.id, 0), Place::Plain(outlet));

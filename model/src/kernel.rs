@@ -1,6 +1,6 @@
 //! Convolution kernels, one file per instruction set, and what they share.
 //!
-//! All of them compute the same thing: for a strip of pixels that lie at equal distances, the dot
+//! All of them compute the same thing: for a strip of pixels, most often at equal distances, the dot
 //! products with a panel of output channels, plus bias, plus perhaps a residual, through perhaps a
 //! rectifier. Activations lie channels last with a border of zeros, so that a convolution reads
 //! its window in place and nothing is ever gathered.

@@ -137,15 +137,8 @@ impl WeightStore {
     /// Turns a verified tarball into the verified model.
     fn convert(&self, tarball: &Path, on_progress: OnProgress) -> Result<(), WeightsError> {
         let not_a_model = |reason| WeightsError::NotAModel { path: tarball.to_path_buf(), reason };
-        let file = File::open(tarball).map_err(WeightsError::io(tarball))?;
-        let counted = Counted {
-            inner: file,
-            stage: Stage::Converting,
-            done: 0,
-            total: TARBALL_BYTES,
-            on_progress,
-        };
-        let tar = GzDecoder::new(BufReader::with_capacity(1 << 20, counted));
+        let file = Counted::open(tarball, Stage::Converting, TARBALL_BYTES, on_progress)?;
+        let tar = GzDecoder::new(file);
         let model = keras::KerasModel::from_tar(tar).map_err(not_a_model)?;
         let graph = model.into_graph().map_err(not_a_model)?;
         self.install(|out| {
@@ -155,15 +148,7 @@ impl WeightStore {
 
     /// Takes a verified model from elsewhere.
     fn copy(&self, file: &Path, on_progress: OnProgress) -> Result<(), WeightsError> {
-        let source = File::open(file).map_err(WeightsError::io(file))?;
-        let counted = Counted {
-            inner: source,
-            stage: Stage::Copying,
-            done: 0,
-            total: MODEL_BYTES,
-            on_progress,
-        };
-        let mut source = BufReader::with_capacity(1 << 20, counted);
+        let mut source = Counted::open(file, Stage::Copying, MODEL_BYTES, on_progress)?;
         self.install(|out| io::copy(&mut source, out).map(drop))
     }
 
@@ -265,6 +250,19 @@ struct Counted<'a> {
     done: u64,
     total: u64,
     on_progress: OnProgress<'a>,
+}
+
+impl Counted<'_> {
+    fn open<'a>(
+        path: &Path,
+        stage: Stage,
+        total: u64,
+        on_progress: OnProgress<'a>,
+    ) -> Result<BufReader<Counted<'a>>, WeightsError> {
+        let inner = File::open(path).map_err(WeightsError::io(path))?;
+        let counted = Counted { inner, stage, done: 0, total, on_progress };
+        Ok(BufReader::with_capacity(1 << 20, counted))
+    }
 }
 
 impl Read for Counted<'_> {

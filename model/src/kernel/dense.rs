@@ -21,18 +21,14 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// Packs weights, of which `weight(output, input)` tells each.
-    pub(crate) fn new(
-        ins: usize,
-        outs: usize,
-        weight: impl Fn(usize, usize) -> f32,
-        slab: &mut Slab,
-    ) -> Dense {
+    /// Packs weights given output by output.
+    pub(crate) fn new(ins: usize, weights: &[f32], slab: &mut Slab) -> Dense {
+        let outs = weights.len() / ins;
         let mut packed = slab.take(outs.next_multiple_of(TOGETHER) * ins * size_of::<u16>());
         for (row, values) in packed.view_mut::<u16>().chunks_exact_mut(TOGETHER).enumerate() {
             let (group, input) = (row / ins, row % ins);
             for (value, output) in values.iter_mut().zip(group * TOGETHER..outs) {
-                *value = to_bf16(weight(output, input));
+                *value = to_bf16(weights[output * ins + input]);
             }
         }
         Dense { weights: Arc::new(packed), ins, outs }
@@ -93,12 +89,14 @@ mod tests {
     fn every_output_is_the_product_of_its_row_with_the_input() {
         let (ins, outs) = (5, 70);
         // Exact in bf16, and so are the sums.
-        let weight = |output: usize, input: usize| (output as f32 - 30.0) * (input as f32 + 1.0);
-        let input = [1.0, 0.5, -2.0, 4.0, 0.25];
-        let dense = Dense::new(ins, outs, weight, &mut Slab::new(1 << 16));
-        let expected: Vec<f32> = (0..outs)
-            .map(|output| (0..ins).map(|at| weight(output, at) * input[at]).sum())
+        let weights: Vec<f32> = (0..outs * ins)
+            .map(|at| ((at / ins) as f32 - 30.0) * ((at % ins) as f32 + 1.0))
             .collect();
+        let input = [1.0, 0.5, -2.0, 4.0, 0.25];
+        let dense = Dense::new(ins, &weights, &mut Slab::new(1 << 16));
+        let product =
+            |row: &[f32]| row.iter().zip(&input).map(|(weight, value)| weight * value).sum();
+        let expected: Vec<f32> = weights.chunks_exact(ins).map(product).collect();
         assert_eq!(dense.run(&input), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Cuts a convolution into strips of pixels at equal distances.
+//! Cuts a convolution into strips of pixels: at equal distances, or wherever they lie.
 
 use super::layout::{Element, Layout};
 

@@ -150,6 +150,7 @@ fn all_kernels_compute_all_shapes_of_the_network() {
         Case { window: window(3, 2), ..plain },
         Case { window: window(1, 2), ..plain },
         Case { window: window(7, 2), side: 40, ins: 3, border: 1, ..plain },
+        Case { side: 6, ..plain },
         Case { side: 1, ins: 96, outs: 1024, relu: false, ..plain },
     ];
     for kernel in Kernel::ALL.into_iter().filter(|k| *k != Kernel::Tract && k.is_available()) {

@@ -216,15 +216,22 @@ impl Env {
     /// The host of an object, which comes to be when it is first called.
     pub(crate) fn object_host(&self, id: &ObjectId) -> Result<u16, Error> {
         let mut state = self.world.state();
-        let name = id.host();
-        if let Some(host) = state.host_named(&name) {
+        // By name is the usual way; an object that was first reached by its digits has another host.
+        let known = id.name().and_then(|_| state.host_named(id.host()));
+        if let Some(host) = known {
             return Ok(host);
+        }
+        let hex = id.hex();
+        if let Some(host) = state.objects.get(&hex) {
+            return Ok(*host);
         }
         let Some(class) = state.classes.get(id.namespace()).cloned() else {
             let message = format!("no class of durable objects is bound to `{}`", id.namespace());
             return Err(Error::app(message));
         };
-        Ok(state.add_object(&name, id.clone(), class))
+        let host = state.add_object(id.clone(), class);
+        state.objects.insert(hex, host);
+        Ok(host)
     }
 
     /// Keeps other events of this object out until `work` is done.

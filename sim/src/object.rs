@@ -224,33 +224,74 @@ impl fmt::Debug for ObjectState {
     }
 }
 
-/// Which object of a namespace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Which object of a namespace. However they were made, two that print alike are the same.
+#[derive(Clone, Debug)]
 pub struct ObjectId {
     namespace: Arc<str>,
-    hex: Arc<str>,
-    name: Option<Arc<str>>,
+    origin: Origin,
+    /// The name of its host: readable when it can be.
+    host: Arc<str>,
+}
+
+/// What an id was made from. The digits of a name are worked out when somebody asks: most stubs are
+/// got by name, and a digest takes longer than the call.
+#[derive(Clone, Debug)]
+enum Origin {
+    Name(Arc<str>),
+    Hex(Arc<str>),
 }
 
 impl ObjectId {
+    fn new(namespace: &Arc<str>, origin: Origin) -> ObjectId {
+        let told = match &origin {
+            Origin::Name(name) => name,
+            Origin::Hex(hex) => &hex[..8],
+        };
+        let host = [namespace, ":", told].concat().into();
+        ObjectId { namespace: namespace.clone(), origin, host }
+    }
+
     /// The name it was made from, if it was.
     pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
+        match &self.origin {
+            Origin::Name(name) => Some(name),
+            Origin::Hex(_) => None,
+        }
     }
 
     pub(crate) fn namespace(&self) -> &Arc<str> {
         &self.namespace
     }
 
-    /// The name of its host: readable when it can be.
-    pub(crate) fn host(&self) -> String {
-        format!("{}:{}", self.namespace, self.name.as_deref().unwrap_or(&self.hex[..8]))
+    pub(crate) fn host(&self) -> &Arc<str> {
+        &self.host
+    }
+
+    /// The 64 digits that it prints as.
+    pub(crate) fn hex(&self) -> Arc<str> {
+        match &self.origin {
+            Origin::Name(name) => digest(&self.namespace, "name", name),
+            Origin::Hex(hex) => hex.clone(),
+        }
     }
 }
 
+impl PartialEq for ObjectId {
+    fn eq(&self, other: &ObjectId) -> bool {
+        match (&self.origin, &other.origin) {
+            (Origin::Name(one), Origin::Name(two)) => {
+                (&self.namespace, one) == (&other.namespace, two)
+            }
+            _ => self.hex() == other.hex(),
+        }
+    }
+}
+
+impl Eq for ObjectId {}
+
 impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.hex)
+        f.write_str(&self.hex())
     }
 }
 
@@ -268,14 +309,13 @@ impl ObjectNamespace {
 
     /// The object of that name, always the same one.
     pub fn id_from_name(&self, name: &str) -> ObjectId {
-        let hex = self.digest("name", name);
-        ObjectId { namespace: self.name.clone(), hex, name: Some(name.into()) }
+        ObjectId::new(&self.name, Origin::Name(name.into()))
     }
 
     /// An object that nobody has yet.
     pub fn unique_id(&self) -> ObjectId {
-        let hex = self.digest("unique", &self.env.unique());
-        ObjectId { namespace: self.name.clone(), hex, name: None }
+        let hex = digest(&self.name, "unique", &self.env.unique());
+        ObjectId::new(&self.name, Origin::Hex(hex))
     }
 
     /// The id that [`ObjectId`] prints, of this namespace.
@@ -284,11 +324,11 @@ impl ObjectNamespace {
             return Err(Error::app("Invalid Durable Object ID: must be 64 hex digits"));
         }
         // The last quarter says which namespace the id belongs to.
-        if !text.to_ascii_lowercase().ends_with(&*self.signature()) {
+        let hex = text.to_ascii_lowercase();
+        if !hex.ends_with(&signature(&self.name)) {
             return Err(Error::app("Durable Object ID is not valid for this namespace."));
         }
-        let hex = text.to_ascii_lowercase().into();
-        Ok(ObjectId { namespace: self.name.clone(), hex, name: None })
+        Ok(ObjectId::new(&self.name, Origin::Hex(hex.into())))
     }
 
     /// A stub for an object. Nothing happens before it is called.
@@ -301,15 +341,16 @@ impl ObjectNamespace {
     pub fn get_by_name(&self, name: &str) -> Stub {
         self.get(self.id_from_name(name))
     }
+}
 
-    fn digest(&self, kind: &str, text: &str) -> Arc<str> {
-        let digest = Sha256::digest(format!("{}\0{kind}\0{text}", self.name));
-        format!("{}{}", &hex(&digest)[..48], self.signature()).into()
-    }
+/// The digits of an object; the last quarter is that of its namespace.
+fn digest(namespace: &str, kind: &str, text: &str) -> Arc<str> {
+    let digest = Sha256::digest(format!("{namespace}\0{kind}\0{text}"));
+    format!("{}{}", &hex(&digest)[..48], signature(namespace)).into()
+}
 
-    fn signature(&self) -> String {
-        hex(&Sha256::digest(format!("namespace\0{}", self.name)))[..16].to_string()
-    }
+fn signature(namespace: &str) -> String {
+    hex(&Sha256::digest(format!("namespace\0{namespace}")))[..16].to_string()
 }
 
 /// A connection to an object. Calls through one stub arrive in their order; after a reset the stub
@@ -334,7 +375,7 @@ impl Stub {
             return Err(error);
         }
         let callee = self.env.object_host(&self.id)?;
-        let (object, method, args) = (self.id.host().into(), method.into(), args.into());
+        let (object, method, args) = (self.id.host().clone(), method.into(), args.into());
         let op = Op::Rpc { object, method, args };
         match self.env.call_on(Some(callee), Some(self.line), op).await {
             Ok(Reply::Rpc(body)) => Ok(body),
@@ -355,7 +396,7 @@ impl Stub {
     /// Opens a WebSocket to the object.
     pub async fn connect(&self) -> Result<crate::socket::WebSocket, Error> {
         let callee = self.env.object_host(&self.id)?;
-        let op = Op::Connect { object: self.id.host().into() };
+        let op = Op::Connect { object: self.id.host().clone() };
         match self.env.call_on(Some(callee), Some(self.line), op).await? {
             Reply::Socket(socket) => Ok(self.env.socket(socket)),
             other => unreachable!("a connection was answered with {other}"),

@@ -16,7 +16,6 @@ use crate::d1::D1;
 use crate::env::Background;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
-use crate::hash::StableHasher;
 use crate::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
 use crate::object::ObjectId;
 use crate::object_storage::ObjectStorage;
@@ -116,6 +115,8 @@ pub(crate) struct State {
     pub hosts: Vec<Host>,
     /// The hosts by name.
     pub names: BTreeMap<Arc<str>, u16>,
+    /// The hosts of objects by the digits of their ids.
+    pub objects: BTreeMap<Arc<str>, u16>,
     pub calls: Vec<InFlight>,
     pub r2: R2,
     pub queues: Queues,
@@ -161,14 +162,15 @@ impl World {
             storm,
             trace: Trace::with_room(),
             agenda: Agenda::default(),
-            tasks: Vec::with_capacity(128),
+            tasks: Vec::with_capacity(192),
             ready: VecDeque::new(),
             spare_wakers: Vec::new(),
             current: None,
             polling: 0,
-            hosts: Vec::with_capacity(16),
+            hosts: Vec::with_capacity(32),
             names: BTreeMap::new(),
-            calls: Vec::with_capacity(128),
+            objects: BTreeMap::new(),
+            calls: Vec::with_capacity(256),
             r2: R2::default(),
             queues: Queues::default(),
             ai: Ai::default(),
@@ -178,7 +180,7 @@ impl World {
             consumers: BTreeMap::new(),
             expiry_planned: Time::NEVER,
             doomed: None,
-            outbox: Vec::new(),
+            outbox: Vec::with_capacity(4),
             aborted: None,
             sockets: Vec::new(),
             lines: Vec::new(),
@@ -246,9 +248,9 @@ impl State {
     }
 
     /// The host of an object, with an empty storage of its own.
-    pub fn add_object(&mut self, name: &str, id: ObjectId, class: Rc<host::Class>) -> u16 {
-        let host = self.add_host(name, true);
-        let storage = ObjectStorage::new(StableHasher::of(name), class.alarms);
+    pub fn add_object(&mut self, id: ObjectId, class: Rc<host::Class>) -> u16 {
+        let host = self.add_host(id.host(), true);
+        let storage = ObjectStorage::new(self.key(host).hash, class.alarms);
         let (now, alarm) = (self.now, Alarm::default());
         self.hosts[usize::from(host)].object = Some(ObjectHost {
             id,

@@ -24,6 +24,7 @@ fn ids() {
         assert_ne!(unique, a.unique_id());
         let parsed = a.id_from_string(&id.to_string()).unwrap();
         assert_eq!((parsed.to_string(), parsed.name()), (id.to_string(), None));
+        assert_eq!(parsed, id);
         let refused = |text: &str| a.id_from_string(text).unwrap_err().to_string();
         assert_eq!(
             refused(&b.id_from_name("x").to_string()),
@@ -31,6 +32,23 @@ fn ids() {
         );
         assert_eq!(refused("zz"), "Invalid Durable Object ID: must be 64 hex digits");
         assert_eq!(a.id_from_name("").to_string().len(), 64);
+    });
+}
+
+#[test]
+fn an_object_is_the_same_by_its_name_and_by_its_digits() {
+    probe(|env| async move {
+        let objects = env.durable_object("PROBE");
+        let remembers = async |id| objects.get(id).rpc("memory", "").await.unwrap();
+        let parsed = |name| {
+            let digits = objects.id_from_name(name).to_string();
+            objects.id_from_string(&digits).unwrap()
+        };
+        assert_eq!(remembers(objects.id_from_name("named")).await, Body::from("1"));
+        assert_eq!(remembers(parsed("named")).await, Body::from("2"));
+        assert_eq!(remembers(parsed("parsed")).await, Body::from("1"));
+        assert_eq!(remembers(objects.id_from_name("parsed")).await, Body::from("2"));
+        assert_eq!(remembers(objects.unique_id()).await, Body::from("1"));
     });
 }
 

@@ -10,7 +10,7 @@ use crate::swarm::Swarm;
 use crate::tape::{Deviation, Tape};
 
 /// Counters grow for so many hosts at a time, which is mostly once.
-const HOSTS_USUAL: usize = 16;
+const HOSTS_USUAL: usize = 32;
 /// How many counters a host has.
 const TURNS: usize = 3 * OPS_MAX + Kind::ALL.len();
 
@@ -120,8 +120,8 @@ impl Choices {
             origin,
             swarm,
             counters: Vec::new(),
-            turns: Vec::with_capacity(8),
-            draws: Vec::with_capacity(256),
+            turns: Vec::with_capacity(32),
+            draws: Vec::with_capacity(512),
         }
     }
 

@@ -255,10 +255,10 @@ impl Trace {
     /// An empty trace with room for an ordinary run: growing it would copy it again and again.
     pub(crate) fn with_room() -> Trace {
         Trace {
-            actors: Vec::with_capacity(16),
-            ops: Vec::with_capacity(128),
+            actors: Vec::with_capacity(32),
+            ops: Vec::with_capacity(256),
             outcomes: Vec::with_capacity(256),
-            events: Vec::with_capacity(512),
+            events: Vec::with_capacity(768),
         }
     }
 

@@ -43,6 +43,22 @@ fn images_before_and_after_are_whole_rows() {
     assert_eq!(changes[1].value_after("lives"), Some(&Value::Integer(8)));
 }
 
+/// Both rows of an update are more than a function has arguments, from 63 columns on.
+#[test]
+fn a_row_of_any_width_is_heard_of_when_it_is_updated() {
+    for width in [62, 63, 100] {
+        let mut db = Database::open(0);
+        let columns: Vec<String> = (0..width).map(|n| format!("c{n} default {n}")).collect();
+        run(&mut db, &format!("create table wide({})", columns.join(",")));
+        run(&mut db, "insert into wide default values");
+        db.take_changes();
+        run(&mut db, &format!("update wide set c0 = 'first', c{} = 'last'", width - 1));
+        let last = width - 1;
+        let told = format!("update wide#1 c0=0 -> 'first' c{last}={last} -> 'last'");
+        assert_eq!(lines(&mut db), [told]);
+    }
+}
+
 #[test]
 fn a_replaced_row_is_deleted_first() {
     let mut db = Database::open(0);

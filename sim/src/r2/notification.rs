@@ -1,5 +1,6 @@
 //! Event notifications: the message a queue receives when an object changes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::Body;
 /// # Ok::<(), thunderhead_sim::r2::ParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", try_from = "Wire")]
+#[serde(rename_all = "camelCase", try_from = "Wire<'de>")]
 pub struct Notification {
     /// The account that owns the bucket.
     pub account: Arc<str>,
@@ -170,12 +171,13 @@ impl std::error::Error for ParseError {}
 /// what is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire {
+struct Wire<'a> {
     account: Option<Arc<str>>,
-    action: Option<String>,
+    #[serde(borrow)]
+    action: Option<Cow<'a, str>>,
     bucket: Option<Arc<str>>,
     object: Option<WireObject>,
-    event_time: Option<String>,
+    event_time: Option<Cow<'a, str>>,
     copy_source: Option<CopySource>,
 }
 
@@ -187,13 +189,14 @@ struct WireObject {
     e_tag: Option<Arc<str>>,
 }
 
-impl TryFrom<Wire> for Notification {
+impl TryFrom<Wire<'_>> for Notification {
     type Error = ParseError;
 
-    fn try_from(wire: Wire) -> Result<Notification, ParseError> {
+    fn try_from(wire: Wire<'_>) -> Result<Notification, ParseError> {
         let missing = ParseError::MissingField;
         let action = wire.action.ok_or(missing("action"))?;
-        let action = Action::from_name(&action).ok_or(ParseError::UnknownAction(action))?;
+        let unknown = || ParseError::UnknownAction(action.to_string());
+        let action = Action::from_name(&action).ok_or_else(unknown)?;
         let WireObject { key, size, e_tag } = wire.object.ok_or(missing("object"))?;
         if action.event_type() == EventType::ObjectCreate {
             size.ok_or(missing("object.size"))?;
@@ -208,7 +211,8 @@ impl TryFrom<Wire> for Notification {
             action,
             bucket: wire.bucket.ok_or(missing("bucket"))?,
             object: NotificationObject { key: key.ok_or(missing("object.key"))?, size, e_tag },
-            event_time: Date::parse_iso(&time).ok_or(ParseError::BadEventTime(time))?,
+            event_time: Date::parse_iso(&time)
+                .ok_or_else(|| ParseError::BadEventTime(time.into()))?,
             copy_source: wire.copy_source,
         })
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
+use super::limits::MAX_FUNCTION_ARGUMENTS;
 use super::shared::Shared;
 use super::{Row, RowChange, Value};
 
@@ -42,14 +43,26 @@ pub(super) struct Shape {
 
 /// Registers the functions that the triggers call.
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
-    type Report = fn(&mut Capture, &Shape, Vec<Value>, Row);
-    let functions: [(&str, Report); 4] = [
-        ("_cf_insert", |capture, shape, key, row| capture.push(shape, key, None, Some(row))),
-        ("_cf_delete", |capture, shape, key, row| capture.push(shape, key, Some(row), None)),
-        ("_cf_old", |capture, _, key, row| capture.old = Some((key, row))),
-        ("_cf_new", |capture, shape, _, row| {
+    type Report = fn(&mut Capture, &Shape, &mut dyn Iterator<Item = Value>);
+    let functions: [(&str, Report); 5] = [
+        ("_cf_insert", |capture, shape, values| {
+            let (key, row) = shape.row(values);
+            capture.push(shape, key, None, Some(row));
+        }),
+        ("_cf_delete", |capture, shape, values| {
+            let (key, row) = shape.row(values);
+            capture.push(shape, key, Some(row), None);
+        }),
+        ("_cf_update", |capture, shape, values| {
+            let (key, old) = shape.row(values);
+            let new = shape.columns(values);
+            capture.push(shape, key, Some(old), Some(new));
+        }),
+        ("_cf_old", |capture, shape, values| capture.old = Some(shape.row(values))),
+        ("_cf_new", |capture, shape, values| {
             let (key, old) = capture.old.take().expect("the trigger reports the old row first");
-            capture.push(shape, key, Some(old), Some(row));
+            let (_, new) = shape.row(values);
+            capture.push(shape, key, Some(old), Some(new));
         }),
     ];
     for (name, report) in functions {
@@ -59,9 +72,8 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
             let mut capture = shared.capture();
             let number: u32 = context.get(0)?;
             let shape = Arc::clone(&capture.shapes[number as usize]);
-            let values = (1..context.len()).map(|i| Value::from(context.get_raw(i)));
-            let (key, row) = shape.row(values);
-            report(&mut capture, &shape, key, row);
+            let mut values = (1..context.len()).map(|i| Value::from(context.get_raw(i)));
+            report(&mut capture, &shape, &mut values);
             Ok(rusqlite::types::Null)
         })?;
     }
@@ -78,15 +90,19 @@ impl Capture {
 
 impl Shape {
     /// The key and the columns of a row, given as its rowid followed by its columns.
-    pub fn row(&self, values: impl IntoIterator<Item = Value>) -> (Vec<Value>, Row) {
-        let mut values = values.into_iter();
+    pub fn row(&self, values: &mut dyn Iterator<Item = Value>) -> (Vec<Value>, Row) {
         let rowid = values.next().expect("the rowid comes first");
-        let row: Row = self.columns.iter().cloned().zip(values).collect();
+        let row = self.columns(values);
         let key = match self.keys.is_empty() {
             true => vec![rowid],
             false => self.keys.iter().map(|&i| row[i].1.clone()).collect(),
         };
         (key, row)
+    }
+
+    /// The columns of a row, each with its name.
+    fn columns(&self, values: &mut dyn Iterator<Item = Value>) -> Row {
+        self.columns.iter().cloned().zip(values).collect()
     }
 }
 
@@ -154,20 +170,28 @@ fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite:
 }
 
 fn triggers(shape: &Shape, number: usize, without_rowid: bool) -> String {
-    let call = |function: &str, row: &str| {
+    let columns = |row: &str| -> String {
+        shape.columns.iter().map(|name| format!(",{row}.{}", quoted(name))).collect()
+    };
+    let call = |function: &str, row: &str, more: &str| {
         let rowid = if without_rowid { "null".into() } else { format!("{row}.rowid") };
-        let columns = shape.columns.iter().map(|name| format!(",{row}.{}", quoted(name)));
-        format!("select _cf_{function}({number},{rowid}{});", columns.collect::<String>())
+        format!("select _cf_{function}({number},{rowid}{}{more});", columns(row))
     };
     let trigger = |verb: &str, body: String| {
         let table = quoted(&shape.table);
         let name = quoted(&format!("{TRIGGER}{verb}_{number}"));
         format!("create temp trigger {name} after {verb} on main.{table} begin {body} end;")
     };
+    // One call takes both rows, unless there are more columns than a function has arguments.
+    let fits = 2 + 2 * shape.columns.len() <= MAX_FUNCTION_ARGUMENTS as usize;
+    let updated = match fits {
+        true => call("update", "old", &columns("new")),
+        false => call("old", "old", "") + &call("new", "new", ""),
+    };
     [
-        trigger("insert", call("insert", "new")),
-        trigger("update", call("old", "old") + &call("new", "new")),
-        trigger("delete", call("delete", "old")),
+        trigger("insert", call("insert", "new", "")),
+        trigger("update", updated),
+        trigger("delete", call("delete", "old", "")),
     ]
     .concat()
 }

@@ -38,7 +38,7 @@ impl Snapshot {
             while let Some(row) = rows.next()? {
                 let value = |i: usize| row.get_ref(i).map(Value::from);
                 let values = (0..=shape.columns.len()).map(value).collect::<Result<Vec<_>, _>>()?;
-                let (key, row) = shape.row(values);
+                let (key, row) = shape.row(&mut values.into_iter());
                 snapshot.0.insert((Arc::clone(&shape.table), key), row);
             }
         }

@@ -148,8 +148,11 @@ impl From<ValueRef<'_>> for Value {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(number) => Value::Integer(number),
             ValueRef::Real(number) => Value::Real(Real::from(number)),
-            // Text that is not UTF-8 can be made by a cast; JavaScript would show it so as well.
-            ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into()),
+            ValueRef::Text(text) => Value::Text(match std::str::from_utf8(text) {
+                Ok(text) => text.into(),
+                // Such text can be made by a cast; JavaScript would show it so as well.
+                Err(_) => String::from_utf8_lossy(text).into(),
+            }),
             ValueRef::Blob(bytes) => Value::Blob(Body::from(bytes)),
         }
     }

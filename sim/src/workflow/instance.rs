@@ -1,7 +1,6 @@
 //! One instance: where it is in its life, and which life of its engine may speak for it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::config::{Options, WorkflowConfig};
 use super::error::{Abort, Code, Error};
@@ -75,16 +74,16 @@ impl Instance {
         self.life.is_some_and(|life| !self.journal.is_parked(life))
     }
 
-    /// Whether it has been kept for as long as it may.
-    pub fn is_expired(&self, now: Time, settings: &WorkflowConfig) -> bool {
+    /// Until when it is kept.
+    pub fn expires(&self, settings: &WorkflowConfig) -> Time {
+        if !self.status.is_final() || settings.options.miniflare_ids_are_kept_for_ever {
+            return Time::NEVER;
+        }
         let own = match self.status {
             Status::Complete => self.retention.success_retention,
             _ => self.retention.error_retention,
         };
-        let keep: Duration = own.map_or(settings.retention, |own| own.0);
-        self.status.is_final()
-            && !settings.options.miniflare_ids_are_kept_for_ever
-            && self.ended + keep <= now
+        self.ended + own.map_or(settings.retention, |own| own.0)
     }
 
     pub fn status(&self, options: Options) -> InstanceStatus {
@@ -295,8 +294,9 @@ impl Instance {
 
     /// Pauses an instance that was asked to pause and has no step in progress.
     fn pause_if_idle(&mut self, now: Time, follow: &mut Vec<Follow>) -> bool {
-        let running = self.life.is_some_and(|life| self.journal.is_running(life));
-        if self.status != Status::WaitingForPause || running {
+        if self.status != Status::WaitingForPause
+            || self.life.is_some_and(|life| self.journal.is_running(life))
+        {
             return false;
         }
         self.status = Status::Paused;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::config::{MAX_BATCH_INSTANCES, MAX_EVENT_TYPE_LEN, MAX_ID_LEN, WorkflowConfig};
 use super::error::{API_ALREADY_EXISTS, API_DUPLICATE_IN_BATCH, Abort, Code, Error};
-use super::id::{is_valid_name, numbered_uuid};
+use super::id::{Engine, is_valid_name, numbered_uuid};
 use super::instance::Instance;
 use super::op::{CreateOptions, Op};
 use super::reply::{BatchError, Follow, Reply, StepEvent};
@@ -20,6 +20,8 @@ pub(super) struct Instances {
     instances: BTreeMap<Arc<str>, Instance>,
     /// Those that wait for their turn, the one that has waited longest first.
     queue: VecDeque<Arc<str>>,
+    /// No instance expires before, so that not every operation has to look at all of them.
+    expires: Time,
 }
 
 /// What `create` found.
@@ -30,7 +32,13 @@ enum Found {
 
 impl Instances {
     pub fn new(name: Arc<str>, settings: WorkflowConfig) -> Instances {
-        Instances { name, settings, instances: BTreeMap::new(), queue: VecDeque::new() }
+        Instances {
+            name,
+            settings,
+            instances: BTreeMap::new(),
+            queue: VecDeque::new(),
+            expires: Time::NEVER,
+        }
     }
 
     pub fn get(&self, id: &str) -> Option<&Instance> {
@@ -49,7 +57,11 @@ impl Instances {
         follow: &mut Vec<Follow>,
     ) -> Result<Reply, Error> {
         let settings = &self.settings;
-        self.instances.retain(|_, instance| !instance.is_expired(now, settings));
+        if self.expires <= now {
+            self.instances.retain(|_, instance| instance.expires(settings) > now);
+            let times = self.instances.values().map(|instance| instance.expires(settings));
+            self.expires = times.min().unwrap_or(Time::NEVER);
+        }
         let reply = match op {
             Op::Create { options, .. } => self.create(now, options, anomaly, numbers),
             Op::CreateBatch { batch, .. } => self.create_batch(now, batch, anomaly, numbers),
@@ -67,6 +79,11 @@ impl Instances {
                 None => self.handle_op(now, op, follow),
             },
         };
+        if let Op::Finish { engine: Engine { id, .. }, .. } | Op::Terminate { id, .. } = op
+            && let Some(ended) = self.instances.get(id)
+        {
+            self.expires = self.expires.min(ended.expires(&self.settings));
+        }
         self.schedule(numbers, follow);
         reply
     }

@@ -15,6 +15,7 @@ mod error;
 mod functions;
 pub mod limits;
 mod pool;
+mod prepared;
 mod replaced;
 mod script;
 mod shared;

@@ -7,16 +7,14 @@ use std::sync::atomic::Ordering::Relaxed;
 use rusqlite::config::DbConfig;
 use rusqlite::{StatementStatus, ffi};
 
+use super::prepared::Prepared;
 use super::replaced::Snapshot;
 use super::script::{Kind, Statement, words};
 use super::shared::Shared;
 use super::{Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, limits};
 
-/// Enough for every statement of an application, so that none is prepared twice.
-const CACHED_STATEMENTS: usize = 512;
-
 pub(super) struct Connection {
-    raw: rusqlite::Connection,
+    prepared: Prepared,
     pub shared: Arc<Shared>,
     /// `total_changes()` of the connection when the present run began.
     changes_before: u64,
@@ -39,7 +37,6 @@ impl Connection {
     pub fn open() -> Connection {
         let setup = || -> rusqlite::Result<Connection> {
             let mut raw = rusqlite::Connection::open_in_memory()?;
-            raw.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
             // A plan that looked at the values of parameters would be made anew for other values, which
             // takes longer than most statements do here.
             raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -57,7 +54,7 @@ impl Connection {
             let recursing = capture::recurse(&raw)?;
             authority::install(&mut raw, &shared)?;
             Ok(Connection {
-                raw,
+                prepared: Prepared::new(raw),
                 shared,
                 changes_before: 0,
                 schema_version: 0,
@@ -73,8 +70,13 @@ impl Connection {
 
     /// Runs a statement of ours.
     fn internal(&self, sql: &str) {
-        let done = self.shared.as_internal(|| self.raw.prepare_cached(sql)?.raw_execute());
+        let done =
+            self.shared.as_internal(|| self.prepared.ours(sql, |ours| ours.raw_execute())?);
         done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+
+    fn raw(&self) -> &rusqlite::Connection {
+        self.prepared.connection()
     }
 
     /// Begins a run, to be undone by [`Connection::end_run`].
@@ -89,15 +91,15 @@ impl Connection {
         self.internal("insert into temp._cf_counters(rowid) values(0)");
         self.internal("delete from temp._cf_counters where rowid = 0");
         self.internal("delete from temp._cf_counters where rowid = 0");
-        self.changes_before = self.raw.total_changes();
+        self.changes_before = self.raw().total_changes();
     }
 
     /// Forgets everything since [`Connection::begin_run`]; false when that cannot be done.
     pub fn end_run(&mut self) -> bool {
-        if self.shared.tainted.load(Relaxed) || self.raw.is_autocommit() {
+        if self.shared.tainted.load(Relaxed) || self.raw().is_autocommit() {
             return false;
         }
-        while !self.raw.is_autocommit() {
+        while !self.raw().is_autocommit() {
             // Savepoints share one name, so each round ends the innermost.
             self.rollback_to();
             self.release();
@@ -119,7 +121,7 @@ impl Connection {
         if self.changed_schema {
             self.unchanged.clear();
             self.note_schema();
-            let recursed = self.shared.as_internal(|| capture::recurse(&self.raw));
+            let recursed = self.shared.as_internal(|| capture::recurse(self.raw()));
             self.recursing = recursed.expect("the triggers of the schema can be listed");
         }
     }
@@ -127,7 +129,7 @@ impl Connection {
     /// The first foreign key without its parent, as an error.
     pub fn check_foreign_keys(&self) -> Result<(), Error> {
         let sql = "select 1 from pragma_foreign_key_check limit 1";
-        let broken = self.shared.as_internal(|| self.raw.prepare_cached(sql)?.exists([]));
+        let broken = self.shared.as_internal(|| self.raw().prepare_cached(sql)?.exists([]));
         match broken.expect("foreign keys can be checked") {
             true => Err(Error::new(ErrorKind::Deferred, "internal error")),
             false => Ok(()),
@@ -135,7 +137,7 @@ impl Connection {
     }
 
     fn snapshot(&self) -> Snapshot {
-        let taken = self.shared.as_internal(|| Snapshot::take(&self.raw, &self.shared));
+        let taken = self.shared.as_internal(|| Snapshot::take(self.raw(), &self.shared));
         taken.expect("every table can be read")
     }
 
@@ -147,11 +149,11 @@ impl Connection {
     }
 
     pub fn total_changes(&self) -> u64 {
-        self.raw.total_changes() - self.changes_before
+        self.raw().total_changes() - self.changes_before
     }
 
     pub fn last_insert_rowid(&self) -> i64 {
-        self.raw.last_insert_rowid()
+        self.raw().last_insert_rowid()
     }
 
     /// Rows that changed since this was last asked.
@@ -177,7 +179,7 @@ impl Connection {
         }
         let alters = statement.kind == Kind::Schema;
         if alters {
-            let removed = self.shared.as_internal(|| capture::remove(&self.raw));
+            let removed = self.shared.as_internal(|| capture::remove(self.raw()));
             removed.expect("our own triggers can be dropped");
         }
         let unheard = !self.recursing && (self.replaces || statement.has(words::REPLACE));
@@ -194,7 +196,7 @@ impl Connection {
             self.changed_schema = true;
             self.deferrable |= statement.has(words::DEFERRED);
             self.replaces |= statement.has(words::REPLACE);
-            let refreshed = self.shared.as_internal(|| capture::refresh(&self.raw, &self.shared));
+            let refreshed = self.shared.as_internal(|| capture::refresh(self.raw(), &self.shared));
             self.recursing = refreshed.expect("every table takes our triggers");
         }
         let mut capture = self.shared.capture();
@@ -228,14 +230,26 @@ impl Connection {
             true => Error::transaction(),
             false => Error::from_sqlite(error),
         };
-        let (mut cached, mut fresh);
-        let prepared: &mut rusqlite::Statement<'_> = if statement.changes_schema() {
-            fresh = self.raw.prepare(statement.sql).map_err(refused)?;
-            &mut fresh
+        let step =
+            |prepared: &mut rusqlite::Statement<'_>| self.step(prepared, statement, bindings);
+        let mut set = if statement.changes_schema() {
+            step(&mut self.raw().prepare(statement.sql).map_err(refused)?)?
         } else {
-            cached = self.raw.prepare_cached(statement.sql).map_err(refused)?;
-            &mut cached
+            self.prepared.theirs(statement.sql, step).map_err(refused)??
         };
+        set.changes = self.total_changes() - total;
+        set.last_row_id = self.last_insert_rowid();
+        set.schema_changed = self.schema_version != self.read_schema_version(statement);
+        Ok(set)
+    }
+
+    /// Runs a prepared statement to its end; what it returned.
+    fn step(
+        &self,
+        prepared: &mut rusqlite::Statement<'_>,
+        statement: &Statement<'_>,
+        bindings: &[Value],
+    ) -> Result<ResultSet, Error> {
         if prepared.parameter_count() != bindings.len() {
             return Err(Error::bindings());
         }
@@ -259,15 +273,8 @@ impl Connection {
         // Not earlier: the first step prepares a statement again whose tables have changed.
         let columns = prepared.column_names().map(Arc::from).collect();
         let scanned = prepared.get_status(StatementStatus::FullscanStep);
-        Ok(ResultSet {
-            columns,
-            rows,
-            rows_read: u64::try_from(scanned).unwrap_or(0),
-            rows_written: 0,
-            changes: self.total_changes() - total,
-            last_row_id: self.last_insert_rowid(),
-            schema_changed: self.schema_version != self.read_schema_version(statement),
-        })
+        let rows_read = u64::try_from(scanned).unwrap_or(0);
+        Ok(ResultSet { columns, rows, rows_read, ..ResultSet::default() })
     }
 
     /// The error of a statement that failed while it ran.
@@ -279,7 +286,7 @@ impl Connection {
         if statement.changes_schema() || code != Some(ffi::SQLITE_ERROR) {
             return Error::from_sqlite(error);
         }
-        Error::from_sqlite(self.raw.prepare(statement.sql).err().unwrap_or(error))
+        Error::from_sqlite(self.raw().prepare(statement.sql).err().unwrap_or(error))
     }
 
     fn read_schema_version(&self, statement: &Statement<'_>) -> i64 {
@@ -287,9 +294,9 @@ impl Connection {
             return self.schema_version;
         }
         let read = |row: &rusqlite::Row<'_>| row.get(0);
-        let version = self
-            .shared
-            .as_internal(|| self.raw.prepare_cached("pragma schema_version")?.query_row([], read));
+        let version = self.shared.as_internal(|| {
+            self.raw().prepare_cached("pragma schema_version")?.query_row([], read)
+        });
         version.expect("a database has a schema version")
     }
 

@@ -1,0 +1,79 @@
+//! A connection and the statements that were prepared on it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, PrepFlags, Statement};
+
+/// More statements than an application has; beyond it they are prepared anew.
+const MOST: usize = 512;
+
+type ByText<'a> = RefCell<BTreeMap<Box<str>, Statement<'a>>>;
+
+/// Ours are prepared with everything allowed, so the application must not get at them.
+#[derive(Default)]
+struct Statements<'a> {
+    ours: ByText<'a>,
+    theirs: ByText<'a>,
+}
+
+// A statement borrows its connection, and here the two live in one place. The cache of rusqlite
+// spares that, but takes a statement out and puts it back each time, which costs as much again as
+// most of our statements do.
+self_cell::self_cell! {
+    struct Both {
+        owner: Connection,
+        #[not_covariant]
+        dependent: Statements,
+    }
+}
+
+pub(super) struct Prepared(Both);
+
+impl Prepared {
+    pub fn new(connection: Connection) -> Prepared {
+        Prepared(Both::new(connection, |_| Statements::default()))
+    }
+
+    pub fn connection(&self) -> &Connection {
+        self.0.borrow_owner()
+    }
+
+    /// Does `work` with a statement of ours; an error when it cannot be prepared.
+    pub fn ours<T>(
+        &self,
+        sql: &str,
+        work: impl FnOnce(&mut Statement<'_>) -> T,
+    ) -> rusqlite::Result<T> {
+        self.0.with_dependent(|connection, all| prepared(connection, &all.ours, sql, work))
+    }
+
+    /// Does `work` with a statement of the application; an error when it cannot be prepared.
+    pub fn theirs<T>(
+        &self,
+        sql: &str,
+        work: impl FnOnce(&mut Statement<'_>) -> T,
+    ) -> rusqlite::Result<T> {
+        self.0.with_dependent(|connection, all| prepared(connection, &all.theirs, sql, work))
+    }
+}
+
+fn prepared<'a, T>(
+    connection: &'a Connection,
+    statements: &ByText<'a>,
+    sql: &str,
+    work: impl FnOnce(&mut Statement<'_>) -> T,
+) -> rusqlite::Result<T> {
+    let mut statements = statements.borrow_mut();
+    if let Some(statement) = statements.get_mut(sql) {
+        return Ok(work(statement));
+    }
+    let flags = PrepFlags::SQLITE_PREPARE_PERSISTENT;
+    let mut statement = connection.prepare_with_flags(sql, flags)?;
+    let done = work(&mut statement);
+    if statements.len() == MOST {
+        statements.clear();
+    }
+    statements.insert(sql.into(), statement);
+    Ok(done)
+}

@@ -115,12 +115,14 @@ fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), Scri
         }
     }
     for (place, on) in file.faults_on() {
-        // What names a call was checked when the script was read; what does not, names a worker.
+        // What names a call was checked when the script was read; what does not, names a host.
         let name = Filter::parse(on).call().to_string();
         let is_call = OpCode::all().any(|call| Filter::parse(&name).fits(call.name()));
-        if !is_call && !roster.workers().any(|worker| Filter::parse(&name).fits(worker)) {
+        if !is_call && !roster.may_die(&name) {
             let wrong = format!("{} has no worker `{name}` to crash", system.name);
-            return Err(file.object(place, wrong, closest(&name, roster.workers())));
+            let known: Vec<String> = roster.mortals().collect();
+            let fix = closest(&name, known.iter().map(String::as_str));
+            return Err(file.object(place, wrong, fix));
         }
     }
     Ok(())

@@ -52,6 +52,14 @@ fn unknown_names_are_met_with_the_known_ones() {
     line("call", faults, 33, &["no call `r2.pot`", "did you mean `r2.put`?"]);
     let faults = "faults = [{ kind = \"fail\", on = \"r2.put\", code = 10002 }]";
     line("code", faults, 50, &["code 10002", "did you mean `10001`?"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"ai.run\", code = 10001 }]";
+    line("code-ai", faults, 50, &["`fail` has no code 10001 here", "known are: 3003"]);
+    let faults = "faults = [{ kind = \"few_labels\", on = \"ai.run\", code = 5 }]";
+    line("code-labels", faults, 56, &["`few_labels` has no code 5 here"]);
+    let faults = "faults = [{ kind = \"delay\", on = \"r2.put\", code = 1 }]";
+    line("code-delay", faults, 51, &["`code` means nothing for `delay`"]);
+    let faults = "faults = [{ kind = \"evict\", on = \"ROOM:a\" }]";
+    line("object", faults, 34, &["no worker `ROOM:a` to crash"]);
     let faults = "faults = [{ kind = \"crash\", on = \"rely\", at = \"1s\" }]";
     line("host", faults, 34, &["no worker `rely` to crash", "did you mean `relay`?"]);
     line("variant", "variant = \"referense\"", 11, &["relay has no variant", "mean `reference`?"]);

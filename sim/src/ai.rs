@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use error::{Error, transient_errors};
+pub use error::{Error, documented_errors, transient_errors};
 
 use crate::body::Body;
 use crate::hash::StableHasher;

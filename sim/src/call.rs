@@ -209,6 +209,7 @@ impl Op {
     /// The sort of crossing it is.
     pub fn class(&self) -> Class {
         match self {
+            Op::D1(op) if op.may_lag() => Class::Read,
             Op::R2(_) | Op::Queue(_) | Op::D1(_) => Class::Service,
             Op::Ai(_) => Class::Ai,
             Op::Workflow(op) if op.engine().is_some() => Class::Journal,
@@ -252,7 +253,7 @@ impl Op {
         }
     }
 
-    /// The platform's error of that code, if this call's service has one.
+    /// The platform's error of that code, if this call's service has one; `docs/platform.md` lists them.
     pub fn refusal(&self, code: u32) -> Option<Error> {
         match self {
             Op::R2(op) => {
@@ -262,6 +263,11 @@ impl Op {
             Op::Queue(_) => Some(Error::Queue(queue::Error::service(code))),
             Op::Ai(_) => Some(Error::Ai(ai::Error::service(code))),
             Op::Workflow(_) => Some(Error::Workflow(workflow::Error::service(code))),
+            // These have no numbers of their own: it is which one of their list.
+            Op::D1(_) | Op::Rpc { .. } | Op::Connect { .. } => {
+                let at = usize::try_from(code).ok()?.checked_sub(1)?;
+                self.refusals().into_iter().nth(at)
+            }
             _ => None,
         }
     }

@@ -19,7 +19,7 @@ use crate::{StableHasher, Time};
 use store::Store;
 
 pub use bookmark::{Bookmark, Constraint};
-pub use error::{Error, Transient, transient_errors};
+pub use error::{Error, TRANSIENT, Transient, transient_errors};
 pub use op::{Method, Op, ReadFrom, Session, Statement};
 pub use reply::{Answer, D1Result, Meta, Reply};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::agenda::Event;
 use crate::call::{Op, Outcome, Reply, Response};
+use crate::d1;
 use crate::env::Env;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
@@ -184,7 +185,12 @@ impl State {
                 (AI_ACTOR, labels.map(Reply::Ai).map_err(Error::Ai))
             }
             Op::D1(op) => {
-                let applied = self.d1.apply(self.now, op);
+                let lags = self.calls[call as usize].verdict.as_ref();
+                let lags = lags.filter(|verdict| verdict.fault == Fault::StaleRead);
+                let stale = lags.map(|verdict| {
+                    op.clone().read_from(d1::ReadFrom::Replica { lag: verdict.lag })
+                });
+                let applied = self.d1.apply(self.now, stale.as_ref().unwrap_or(op));
                 if !applied.changes.is_empty() {
                     self.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
                 }
@@ -319,7 +325,7 @@ impl State {
 
 /// Whether a platform service answers it, so that a crash on it is the caller's.
 fn service_like(class: Class) -> bool {
-    matches!(class, Class::Service | Class::Ai | Class::Create)
+    matches!(class, Class::Service | Class::Ai | Class::Create | Class::Read)
 }
 
 impl World {

@@ -28,6 +28,8 @@ pub enum Fault {
     Mood,
     /// `create` says that an instance exists, though there is none, or though it has just made it.
     FalseExists,
+    /// A read in a session is answered by a replica that has not heard of the latest writes.
+    StaleRead,
     /// An idle object loses its memory.
     Evict,
     /// A host dies on a call, before the effect.
@@ -59,11 +61,13 @@ pub enum Class {
     Create,
     /// The engine of a workflow writes its own journal.
     Journal,
+    /// A host reads a database in a session that lets a replica answer.
+    Read,
 }
 
 impl Class {
     /// Every class, in the order of their discriminants.
-    pub const ALL: [Class; 9] = [
+    pub const ALL: [Class; 10] = [
         Class::Service,
         Class::Fetch,
         Class::Delivery,
@@ -73,6 +77,7 @@ impl Class {
         Class::Ai,
         Class::Create,
         Class::Journal,
+        Class::Read,
     ];
 }
 
@@ -92,7 +97,7 @@ pub struct FaultKind {
 }
 
 /// The calls on which a host can die.
-const CRASHING: [Class; 7] = [
+const CRASHING: [Class; 8] = [
     Class::Service,
     Class::Fetch,
     Class::Delivery,
@@ -100,6 +105,7 @@ const CRASHING: [Class; 7] = [
     Class::Ai,
     Class::Create,
     Class::Journal,
+    Class::Read,
 ];
 
 /// Every fault. Those that end a host come last, so that an exhausted crash budget shortens the
@@ -118,14 +124,15 @@ pub const ALL: &[FaultKind] = &[
             Class::Rpc,
             Class::Ai,
             Class::Create,
+            Class::Read,
         ],
         explored: true,
     },
     FaultKind {
         fault: Fault::Fail,
         name: "fail",
-        help: "the platform answers a transient error and does nothing (code = 10001)",
-        classes: &[Class::Service, Class::Rpc, Class::Ai, Class::Create],
+        help: "the platform answers a transient error and does nothing (code = 10001, or which of its list)",
+        classes: &[Class::Service, Class::Rpc, Class::Ai, Class::Create, Class::Read],
         explored: true,
     },
     FaultKind {
@@ -140,6 +147,7 @@ pub const ALL: &[FaultKind] = &[
             Class::Rpc,
             Class::Ai,
             Class::Create,
+            Class::Read,
         ],
         explored: true,
     },
@@ -154,6 +162,7 @@ pub const ALL: &[FaultKind] = &[
             Class::Rpc,
             Class::Ai,
             Class::Create,
+            Class::Read,
         ],
         explored: true,
     },
@@ -161,7 +170,7 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::Duplicate,
         name: "duplicate",
         help: "the request takes effect twice; a batch reaches two invocations at once",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery, Class::Event],
+        classes: &[Class::Service, Class::Fetch, Class::Delivery, Class::Event, Class::Read],
         explored: true,
     },
     FaultKind {
@@ -200,9 +209,16 @@ pub const ALL: &[FaultKind] = &[
         explored: true,
     },
     FaultKind {
+        fault: Fault::StaleRead,
+        name: "stale_read",
+        help: "a replica answers a read in a session without the latest writes (code = how many)",
+        classes: &[Class::Read],
+        explored: true,
+    },
+    FaultKind {
         fault: Fault::Evict,
         name: "evict",
-        help: "a durable object that was idle for ten seconds has lost its memory",
+        help: "an object that was idle for ten seconds has lost its memory (on = \"ROOM:all\")",
         classes: &[],
         explored: true,
     },
@@ -223,7 +239,8 @@ pub const ALL: &[FaultKind] = &[
     FaultKind {
         fault: Fault::Crash,
         name: "crash",
-        help: "a worker dies after a poll (on = \"relay\"), or at a time (at = \"3s\")",
+        help: "a host dies after a poll (on = \"relay\"), or at a time (at = \"3s\"); code = 1: an object, \
+               and the writes of its turn are lost",
         classes: &[],
         explored: true,
     },
@@ -236,6 +253,11 @@ impl Fault {
     /// Its line in [`ALL`].
     pub fn kind(self) -> &'static FaultKind {
         &ALL[self as usize]
+    }
+
+    /// Whether a rule for it names a host, and not a call.
+    pub fn on_host(self) -> bool {
+        matches!(self, Fault::Crash | Fault::Evict)
     }
 
     /// Whether it ends a host.

@@ -76,8 +76,7 @@ fn plan(world: &Rc<World>) -> Result<(), Misfit> {
         state.agenda.plan(send.at, Event::Send { index });
     }
     for (index, kill) in scenario.kills.iter().enumerate() {
-        let mortal = state.host_named(&kill.host).is_some_and(|host| state.host(host).mortal);
-        if !mortal {
+        if !state.may_die(&kill.host) {
             return Err(Misfit(format!("there is no worker `{}` to kill", kill.host)));
         }
         state.agenda.plan(kill.at, Event::Kill { index });
@@ -295,8 +294,10 @@ impl State {
             }
             Event::Kill { index } => {
                 let kill = self.scenario.kills[index].clone();
-                let host = self.host_named(&kill.host).expect("checked before the run began");
-                self.crash_for(host, Fault::Crash, None, kill.down);
+                // An object or an instance that is not there yet has nothing to lose.
+                if let Some(host) = self.host_named(&kill.host) {
+                    self.crash_for(host, Fault::Crash, None, kill.down);
+                }
             }
             Event::Calm => {
                 self.storm.end();
@@ -318,6 +319,18 @@ impl State {
 
     pub(crate) fn reorder_odds(&self) -> Odds<'static> {
         Odds::Rare(self.choices.swarm().rate(Fault::Reorder))
+    }
+
+    /// Whether there is such a host that can die, or can come to be: `ROOM:all` of a class of objects,
+    /// `classify/42` of a workflow.
+    fn may_die(&self, name: &str) -> bool {
+        if let Some(host) = self.host_named(name) {
+            return self.host(host).mortal;
+        }
+        let object =
+            name.split_once(':').is_some_and(|(class, _)| self.classes.contains_key(class));
+        let engine = name.split_once('/').is_some_and(|(body, _)| self.bodies.contains_key(body));
+        object || engine
     }
 
     /// Counts a step; true when there have been too many.

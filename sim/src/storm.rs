@@ -20,6 +20,9 @@ const DELAYS: [Duration; 5] = [
     Duration::from_secs(600),
 ];
 
+/// How many writes a replica can be drawn to lag behind.
+const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];
+
 /// How long a crashed host stays down.
 const DOWNTIMES: [Duration; 4] = [
     Duration::from_millis(10),
@@ -40,6 +43,8 @@ pub(crate) struct Verdict {
     pub labels: usize,
     /// For a false "exists": which of the two.
     pub anomaly: usize,
+    /// For a stale read: how many writes the replica has not heard of.
+    pub lag: u64,
 }
 
 /// Who makes a call, whom a crash would hit, and what is asked.
@@ -200,7 +205,8 @@ impl Storm {
             let (host, op) = (crossing.caller, crossing.code);
             choices.choose(Kind::Amount, host, op, of as u32, Odds::Even) as usize
         };
-        let mut verdict = Verdict { fault, by: Duration::ZERO, error: None, labels: 0, anomaly: 0 };
+        let mut verdict =
+            Verdict { fault, by: Duration::ZERO, error: None, labels: 0, anomaly: 0, lag: 0 };
         match fault {
             Fault::Delay => verdict.by = by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())]),
             Fault::Fail => {
@@ -212,6 +218,9 @@ impl Storm {
             }
             Fault::FalseExists => {
                 verdict.anomaly = code.unwrap_or_else(|| amount(2) as u32) as usize;
+            }
+            Fault::StaleRead => {
+                verdict.lag = code.map_or_else(|| LAGS[amount(LAGS.len())], u64::from);
             }
             Fault::FewLabels => {
                 let left = code.unwrap_or_else(|| amount(ai::LABELS) as u32);
@@ -228,7 +237,7 @@ impl Storm {
         if !self.active {
             return false;
         }
-        if self.scripted_host(Fault::Crash, name) {
+        if self.scripted_host(Fault::Crash, name, |code| code.is_none()).is_some() {
             return true;
         }
         if self.crashes_left == 0 || !self.faults.contains(Fault::Crash) {
@@ -254,8 +263,10 @@ impl Storm {
         if !self.active {
             return 0;
         }
-        if self.scripted_host(Fault::Crash, name) {
-            return 1;
+        // A turn that wrote nothing has nothing to lose, so that rule waits for one that did.
+        let fits = |code: Option<u32>| code.is_none() || wrote;
+        if let Some(code) = self.scripted_host(Fault::Crash, name, fits) {
+            return if code.is_none() { 1 } else { 2 };
         }
         if self.crashes_left == 0 || !self.faults.contains(Fault::Crash) {
             return 0;
@@ -274,7 +285,7 @@ impl Storm {
         if !self.active {
             return false;
         }
-        if self.scripted_host(Fault::Evict, name) {
+        if self.scripted_host(Fault::Evict, name, |_| true).is_some() {
             return true;
         }
         let of = if self.faults.contains(Fault::Evict) { 2 } else { 1 };
@@ -282,17 +293,24 @@ impl Storm {
         choices.choose(Kind::Evict, host, OpCode::NONE, of, odds) == 1
     }
 
-    /// Whether a rule that names a host instead of a call strikes now.
-    fn scripted_host(&mut self, fault: Fault, name: &str) -> bool {
-        let found = self.rules.iter_mut().find(|active| {
+    /// The code of the rule that names a host instead of a call and strikes now, if one does.
+    fn scripted_host(
+        &mut self,
+        fault: Fault,
+        name: &str,
+        fits: impl Fn(Option<u32>) -> bool,
+    ) -> Option<Option<u32>> {
+        let active = self.rules.iter_mut().find(|active| {
             let rule = &active.rule;
-            rule.fault == fault && active.struck < rule.times && glob(rule.on.call(), name)
-        });
-        let Some(active) = found else { return false };
+            rule.fault == fault
+                && active.struck < rule.times
+                && fits(rule.code)
+                && glob(rule.on.call(), name)
+        })?;
         active.seen += 1;
         let strikes = active.seen > active.rule.skip;
         active.struck += u32::from(strikes);
-        strikes
+        strikes.then_some(active.rule.code)
     }
 
     fn spend_crash(&mut self) {

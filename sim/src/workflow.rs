@@ -33,7 +33,8 @@ pub use config::{
 };
 pub use duration::{Millis, parse_duration};
 pub use error::{
-    API_ALREADY_EXISTS, API_DUPLICATE_IN_BATCH, Abort, AlreadyExists, Code, Error, transient_errors,
+    API_ALREADY_EXISTS, API_DUPLICATE_IN_BATCH, Abort, AlreadyExists, CREATE_ERRORS, Code, Error,
+    transient_errors,
 };
 pub use id::{Engine, StepCounter, StepKey, StepKind};
 use instances::Instances;

@@ -162,7 +162,8 @@ fn a_filter_leaves_other_calls_alone() {
 /// asks for it; `storms.rs` has the others, on a system that uses everything.
 #[test]
 fn every_fault_of_buckets_and_queues_is_drawn_within_two_hundred_seeds() {
-    let elsewhere = [Fault::FewLabels, Fault::Mood, Fault::FalseExists, Fault::Evict];
+    let elsewhere =
+        [Fault::FewLabels, Fault::Mood, Fault::FalseExists, Fault::StaleRead, Fault::Evict];
     let faults: FaultSet =
         FaultSet::explored().iter().filter(|fault| !elsewhere.contains(fault)).collect();
     let scenario = Scenario { sends: uploads(&[0, 3, 1_000]), faults, ..Scenario::default() };

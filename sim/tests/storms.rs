@@ -173,6 +173,40 @@ fn a_database_may_lose_the_connection_with_the_write_applied_or_not_and_be_overl
     let said = insert(overloaded, vec![Rule::once(Fault::Fail, "d1.run")]);
     assert!(said[0].contains("overloaded"), "{said:?}");
     assert_eq!(said[1], "0 rows");
+    let which = |code| Rule { code: Some(code), ..Rule::once(Fault::Fail, "d1.run") };
+    for (code, error) in (1..).zip(d1::TRANSIENT) {
+        let said = insert(Tape::benign(), vec![which(code)]);
+        assert_eq!(said, [&format!("D1_ERROR: {}", error.text()), "0 rows"]);
+    }
+}
+
+#[test]
+fn a_session_reads_from_a_replica_that_lags_and_never_goes_back() {
+    let stale = |lag| Rule { code: Some(lag), ..Rule::once(Fault::StaleRead, "d1.raw") };
+    let counts = |rules: Vec<Rule>| {
+        let run = raise(rules, &|cloud| {
+            cloud.d1("db");
+            cloud.client("alice", |env| async move {
+                let db = env.d1("db");
+                db.exec("create table cat(name text)").await.unwrap();
+                for _ in 0..3 {
+                    db.prepare("insert into cat values ('Tom')").run().await.unwrap();
+                }
+                let session = db.with_session(d1::Constraint::FirstUnconstrained);
+                for _ in 0..3 {
+                    let rows = session.prepare("select * from cat").raw().await.unwrap();
+                    env.log(rows.len().to_string());
+                }
+                // Outside of a session, the primary answers.
+                let rows = db.prepare("select * from cat").raw().await.unwrap();
+                env.log(rows.len().to_string());
+            });
+        });
+        log(&run).join(" ")
+    };
+    assert_eq!(counts(vec![]), "3 3 3 3");
+    assert_eq!(counts(vec![stale(2)]), "1 3 3 3");
+    assert_eq!(counts(vec![stale(1), stale(2), stale(2)]), "2 2 2 3");
 }
 
 /// Asks about a picture until there is an answer.

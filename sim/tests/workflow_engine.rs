@@ -38,6 +38,23 @@ async fn follow(env: Env, id: &str) {
     }
 }
 
+#[test]
+fn an_instance_is_killed_at_a_time_by_its_name_and_one_that_is_not_there_is_not() {
+    let at = |at_ms, host: &str| Kill { at: Time::from_ms(at_ms), host: host.into(), down: None };
+    let killed = |kill: Kill| {
+        let scenario = Scenario { kills: vec![kill], ..Scenario::default() };
+        play(&scenario, Tape::benign(), &three_steps)
+    };
+    let run = killed(at(4, "steps/once"));
+    assert!(run.trace.to_string().contains("steps/once  CRASH"), "{}", run.trace);
+    assert_eq!(log(&run).iter().filter(|line| *line == "run").count(), 2, "{}", run.trace);
+    let run = killed(at(0, "steps/once"));
+    assert_eq!(log(&run).iter().filter(|line| *line == "run").count(), 1, "{}", run.trace);
+    let scenario = Scenario { kills: vec![at(0, "stairs/once")], ..Scenario::default() };
+    let misfit = simulate(&scenario, &Source::Tape(Tape::benign()), &three_steps).unwrap_err();
+    assert_eq!(misfit.to_string(), "there is no worker `stairs/once` to kill");
+}
+
 /// Three steps, each of which stores one object; the receipt proves how often it ran.
 fn three_steps(cloud: &mut Cloud) {
     cloud.bucket("steps", r2::BucketConfig::default());

@@ -27,6 +27,11 @@ pub fn transient_errors() -> &'static [u32] {
     &[3040, 3007, 3008]
 }
 
+/// The codes of all that is documented.
+pub fn documented_errors() -> impl Iterator<Item = u32> {
+    ERRORS.iter().map(|(code, ..)| *code)
+}
+
 impl Error {
     /// The error of that code.
     ///

@@ -148,18 +148,20 @@ impl Transient {
 /// What the platform may answer instead of applying `op`, or although it applied it, however
 /// correct `op` is.
 pub fn transient_errors(op: &Op) -> &'static [Transient] {
-    const ALL: [Transient; 8] = [
-        Transient::NetworkConnectionLost,
-        Transient::CodeUpdated,
-        Transient::StorageReset,
-        Transient::StorageTimeout,
-        Transient::MemoryExceeded,
-        Transient::CpuExceeded,
-        Transient::QueuedTooLong,
-        Transient::TooManyQueued,
-    ];
     match op.method {
         super::Method::Dump => &[],
-        _ => &ALL,
+        _ => &TRANSIENT,
     }
 }
+
+/// All of them; a script names one by its place, counting from 1.
+pub const TRANSIENT: [Transient; 8] = [
+    Transient::NetworkConnectionLost,
+    Transient::CodeUpdated,
+    Transient::StorageReset,
+    Transient::StorageTimeout,
+    Transient::MemoryExceeded,
+    Transient::CpuExceeded,
+    Transient::QueuedTooLong,
+    Transient::TooManyQueued,
+];

@@ -199,6 +199,14 @@ impl Op {
         &self.database
     }
 
+    /// Whether a replica may answer it: a session reads that need not see the primary first.
+    pub fn may_lag(&self) -> bool {
+        let lags = |session: &Session| {
+            session.get_bookmark().is_some() || session.constraint != Constraint::FirstPrimary
+        };
+        self.session.as_ref().is_some_and(lags) && self.only_reads()
+    }
+
     /// Whether it only reads, so that a replica may answer and the platform may try again.
     pub fn only_reads(&self) -> bool {
         let reads = |statement: &Statement| crate::sqlite::only_reads(&statement.sql);

@@ -1,9 +1,7 @@
 //! One database: its primary, the log of what was written, and a replica.
 
 use super::reply::{named, shown};
-use super::{
-    Answer, Bookmark, Constraint, D1Result, Error, Meta, Method, Op, ReadFrom, Reply, Statement,
-};
+use super::{Answer, Bookmark, D1Result, Error, Meta, Method, Op, ReadFrom, Reply, Statement};
 use crate::Time;
 use crate::sqlite::{Database, ErrorKind, ResultSet, RowChange, Value};
 
@@ -64,8 +62,7 @@ impl Store {
         let (Some(session), ReadFrom::Replica { lag }) = (&op.session, op.read_from) else {
             return head;
         };
-        let fresh = session.bookmark.is_none() && session.constraint == Constraint::FirstPrimary;
-        if fresh || !op.only_reads() {
+        if !op.may_lag() {
             return head;
         }
         let lag = usize::try_from(lag).unwrap_or(usize::MAX);

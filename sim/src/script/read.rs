@@ -9,9 +9,12 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ScriptError, closest};
 use super::fields::{Fields, Found, Text, kind};
 use super::{Choices, Expect, ExpectWord, Failure, Place, Script, ScriptFile, words};
+use crate::ai;
 use crate::body::{Body, unhex};
 use crate::call::Request;
+use crate::d1;
 use crate::fault::{self, Fault};
+use crate::object::ObjectError;
 use crate::queue;
 use crate::r2;
 use crate::rule::{Filter, Rule, glob};
@@ -19,6 +22,7 @@ use crate::scenario::{Kill, Scenario, Send, Timing};
 use crate::site::OpCode;
 use crate::tape::Tape;
 use crate::time::Time;
+use crate::workflow;
 
 const FIELDS: &[&str] = &[
     "story",
@@ -185,7 +189,13 @@ impl<'a> Reader<'a> {
         let timed = fault == Fault::Crash && fields.has("at");
         only("at", timed, "`crash`")?;
         only("by", timed || fault == Fault::Delay, "`delay`, and to a `crash` with `at`")?;
-        only("code", fault == Fault::Fail, "`fail`")?;
+        let coded = [Fault::Fail, Fault::FewLabels, Fault::FalseExists, Fault::StaleRead];
+        let loses = fault == Fault::Crash && !timed;
+        only(
+            "code",
+            loses || coded.contains(&fault),
+            "`fail` and those that `list` shows it with",
+        )?;
         let by = fields.duration("by")?;
         if timed {
             for field in ["times", "skip", "chance"] {
@@ -199,7 +209,7 @@ impl<'a> Reader<'a> {
             scenario.kills.push(Kill { at, host: on.value.into(), down: by });
             return Ok(());
         }
-        only("chance", !matches!(fault, Fault::Crash | Fault::Reorder), "faults on calls")?;
+        only("chance", !fault.on_host() && fault != Fault::Reorder, "faults on calls")?;
         let chance = fields.parsed("chance", words::CHANCE, words::chance)?;
         if chance.is_some() && !self.drawn {
             let fix = "add a `seed` to the script, or leave the chance out";
@@ -207,10 +217,11 @@ impl<'a> Reader<'a> {
         }
         let filter = Filter::parse(on.value);
         let known = || OpCode::all().map(OpCode::name);
-        if fault != Fault::Crash && !known().any(|call| glob(filter.call(), call)) {
+        if !fault.on_host() && !known().any(|call| glob(filter.call(), call)) {
             let wrong = format!("there is no call `{}`", filter.call());
             return Err(fields.object("on", wrong, closest(filter.call(), known())));
         }
+        let code = code(&fields, fault, &filter)?;
         let often = if chance.is_some() { u32::MAX } else { 1 };
         scenario.rules.push(Rule {
             fault,
@@ -219,7 +230,7 @@ impl<'a> Reader<'a> {
             skip: fields.number("skip")?.unwrap_or(0),
             chance,
             by,
-            code: code(&fields)?,
+            code,
         });
         Ok(())
     }
@@ -300,17 +311,36 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The code of a `fail`, which must be one that a service of the platform has.
-fn code(fields: &Fields) -> Result<Option<u32>, ScriptError> {
+/// The code of a fault, which must be one that it can have on such a call.
+fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, ScriptError> {
     let Some(code) = fields.number("code")? else { return Ok(None) };
-    let transient =
-        [r2::Code::InternalError, r2::Code::ServiceUnavailable, r2::Code::TooManyRequests];
-    let mut usual: Vec<u32> = transient.map(r2::Code::number).into();
-    usual.extend(queue::transient_errors());
-    if r2::Code::from_number(code).is_none() && !queue::transient_errors().contains(&code) {
-        let known: Vec<String> = usual.iter().map(u32::to_string).collect();
-        let fix = closest(&code.to_string(), known.iter().map(String::as_str));
-        return Err(fields.object("code", format!("no service answers with code {code}"), fix));
+    let known: Vec<u32> = match fault {
+        Fault::Fail => {
+            let calls = OpCode::all().filter(|call| on.fits(call.name()));
+            calls.flat_map(|call| failures(call.name())).collect()
+        }
+        Fault::FewLabels => (0..ai::LABELS as u32).collect(),
+        Fault::FalseExists => vec![0, 1],
+        Fault::Crash => vec![1],
+        _ => return Ok(Some(code)),
+    };
+    if known.contains(&code) {
+        return Ok(Some(code));
     }
-    Ok(Some(code))
+    let known: Vec<String> = known.iter().map(u32::to_string).collect();
+    let fix = closest(&code.to_string(), known.iter().map(String::as_str));
+    Err(fields.object("code", format!("`{fault}` has no code {code} here"), fix))
+}
+
+/// The codes of the errors of a service, or places in their list when they have none.
+fn failures(call: &str) -> Vec<u32> {
+    match call.split('.').next() {
+        Some("r2") => r2::Code::ALL.iter().map(|code| code.number()).collect(),
+        Some("queue") => queue::transient_errors().into(),
+        Some("ai") => ai::documented_errors().collect(),
+        Some("workflow") => workflow::CREATE_ERRORS.into(),
+        Some("d1") => (1..=d1::TRANSIENT.len() as u32).collect(),
+        Some("object") => (1..=ObjectError::refusals().len() as u32).collect(),
+        _ => Vec::new(),
+    }
 }

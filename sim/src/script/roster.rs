@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::choices::Source;
 use crate::cloud::Cloud;
+use crate::rule::glob;
 use crate::scenario::Scenario;
 use crate::tape::Tape;
 use crate::world::World;
 
-/// The workers of a cloud.
+/// The workers of a cloud, its classes of objects and its workflows.
 ///
 /// ```
 /// use thunderhead_sim::{Response, Roster};
@@ -23,7 +24,11 @@ use crate::world::World;
 /// assert_eq!(roster.serving().collect::<Vec<_>>(), ["web", "shop"]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Roster(Vec<Entry>);
+pub struct Roster {
+    hosts: Vec<Entry>,
+    /// What comes to be during a run, with how its name begins.
+    families: Vec<String>,
+}
 
 #[derive(Clone, Debug)]
 struct Entry {
@@ -43,16 +48,36 @@ impl Roster {
             mortal: host.mortal,
             serves: host.fetch.is_some(),
         };
-        Roster(state.hosts.iter().map(entry).collect())
+        let objects = state.classes.keys().map(|class| format!("{class}:"));
+        let instances = state.bodies.keys().map(|workflow| format!("{workflow}/"));
+        let families = objects.chain(instances).collect();
+        Roster { hosts: state.hosts.iter().map(entry).collect(), families }
     }
 
     /// Every worker that may die.
     pub fn workers(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|entry| entry.mortal).map(|entry| &*entry.name)
+        self.hosts.iter().filter(|entry| entry.mortal).map(|entry| &*entry.name)
+    }
+
+    /// Whether `name`, in which `*` stands for anything, can be that of a host that may die: a
+    /// worker, an object as `ROOM:lobby`, an instance of a workflow as `classify/42`.
+    pub fn may_die(&self, name: &str) -> bool {
+        let begins = |family: &String| {
+            let mark = family.len() - 1;
+            let split = name.find(&family[mark..]);
+            split.is_some_and(|at| glob(&name[..at], &family[..mark]))
+        };
+        self.workers().any(|worker| glob(name, worker)) || self.families.iter().any(begins)
+    }
+
+    /// What a script can write for them.
+    pub fn mortals(&self) -> impl Iterator<Item = String> {
+        let families = self.families.iter().map(|family| format!("{family}*"));
+        self.workers().map(String::from).chain(families)
     }
 
     /// Those that serve requests, in the cloud or outside.
     pub fn serving(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
+        self.hosts.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
     }
 }

@@ -208,6 +208,15 @@ faults = [
     { kind = "fail", on = "r2.*", chance = "10%", code = 10001 },
     { kind = "delay", on = "fetch", by = "30s" },
     { kind = "crash", on = "relay", skip = 3 },
+    { kind = "crash", on = "ROOM:*", code = 1 },
+    { kind = "evict", on = "ROOM:lobby" },
+    { kind = "fail", on = "d1.run", code = 8 },
+    { kind = "fail", on = "object.rpc", code = 4 },
+    { kind = "fail", on = "ai.run", code = 3040 },
+    { kind = "fail", on = "workflow.create", code = 429 },
+    { kind = "few_labels", on = "ai.run", code = 0 },
+    { kind = "false_exists", on = "workflow.create", code = 1 },
+    { kind = "stale_read", on = "d1.first", code = 3 },
     { kind = "crash", on = "relay", at = "3s", by = "5s" },
 ]
 expect = [

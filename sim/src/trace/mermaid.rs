@@ -29,7 +29,9 @@ impl Trace {
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
             let asked = |call: u32| clean(&self.op(call).to_string());
             let _ = match event.what {
-                What::Effect { call, outcome } if self.op(call).class() == Class::Service => {
+                What::Effect { call, outcome }
+                    if matches!(self.op(call).class(), Class::Service | Class::Read) =>
+                {
                     let mark = if self.outcome(outcome).is_ok() { "->>" } else { "-x" };
                     writeln!(text, "    {}{mark}{me}: {}", caller(call), asked(call))
                 }

@@ -90,13 +90,15 @@ pub const API_ALREADY_EXISTS: u32 = 10405;
 pub const API_DUPLICATE_IN_BATCH: u32 = 10415;
 const INTERNAL_SERVER: u32 = 10001;
 const TOO_MANY_REQUESTS: u32 = 429;
+/// What a storm may answer to a `create`; to other calls, only the first.
+pub const CREATE_ERRORS: [u32; 2] = [INTERNAL_SERVER, TOO_MANY_REQUESTS];
 
 /// The codes that an application may meet on a bad day and should survive by asking again.
 ///
 /// What an engine asks about its own steps stays within the platform and fails only by a crash.
 pub fn transient_errors(op: &Op) -> &'static [u32] {
     match op {
-        Op::Create { .. } | Op::CreateBatch { .. } => &[INTERNAL_SERVER, TOO_MANY_REQUESTS],
+        Op::Create { .. } | Op::CreateBatch { .. } => &CREATE_ERRORS,
         op if op.engine().is_some() => &[],
         _ => &[INTERNAL_SERVER],
     }

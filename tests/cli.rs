@@ -252,11 +252,15 @@ fn a_scenario_that_disappoints_exits_with_one() {
 }
 
 #[test]
-fn a_history_has_three_forms() {
+fn a_history_has_four_forms() {
     let file = "scenarios/duplicate-delivery.toml";
     let form = |format: &str| thunderhead(root(), &["trace", file, "--format", format]).stdout;
     assert!(form("text").contains("FAULT  duplicate on #3"));
     assert!(form("mermaid").starts_with("sequenceDiagram\n"));
+    let page = form("html");
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
+    assert!(!page.contains("http"), "a page needs no network");
+    assert_eq!(page.matches("<li ").count(), form("text").lines().count());
     let events = form("jsonl");
     let json = thunderhead(root(), &["trace", file, "--json"]).json();
     assert_eq!(json["events"].as_array().unwrap().len(), events.lines().count());

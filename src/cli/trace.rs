@@ -9,7 +9,7 @@ use super::{Answer, Trouble, input};
 pub struct Args {
     #[command(flatten)]
     scenario: input::Scenario,
-    /// For eyes, for tools, or for a page that draws sequence diagrams.
+    /// For eyes, for tools, for a page that draws sequence diagrams, or a page of its own.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
@@ -19,6 +19,7 @@ enum Format {
     Text,
     Jsonl,
     Mermaid,
+    Html,
 }
 
 pub fn trace(args: &Args) -> Result<Answer, Trouble> {
@@ -28,6 +29,7 @@ pub fn trace(args: &Args) -> Result<Answer, Trouble> {
         Format::Text => run.trace.to_string(),
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
+        Format::Html => run.trace.to_html(&plan.file.script.story),
     };
     let events = run.trace.to_jsonl();
     let events: Vec<Value> = events

@@ -29,9 +29,7 @@ impl Trace {
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
             let asked = |call: u32| clean(&self.op(call).to_string());
             let _ = match event.what {
-                What::Effect { call, outcome }
-                    if matches!(self.op(call).class(), Class::Service | Class::Read) =>
-                {
+                What::Effect { call, outcome } if answered(self.op(call).class()) => {
                     let mark = if self.outcome(outcome).is_ok() { "->>" } else { "-x" };
                     writeln!(text, "    {}{mark}{me}: {}", caller(call), asked(call))
                 }
@@ -53,6 +51,11 @@ impl Trace {
         }
         text
     }
+}
+
+/// Whether a service answers such a call.
+fn answered(class: Class) -> bool {
+    matches!(class, Class::Service | Class::Read | Class::Ai | Class::Create)
 }
 
 /// Mermaid ends a message at `;` and `#`, and would read markup in quotes and brackets.

@@ -131,6 +131,7 @@ impl Choices {
     }
 
     /// An outcome in `0..of`, 0 being benign. With a single outcome nothing is drawn.
+    #[inline]
     pub fn choose(&mut self, kind: Kind, host: HostKey, op: OpCode, of: u32, odds: Odds) -> u32 {
         if of <= 1 {
             return 0;
@@ -166,6 +167,7 @@ impl Choices {
         draw.value
     }
 
+    #[inline(always)]
     fn turn(&mut self, kind: Kind, host: HostKey, op: OpCode) -> u32 {
         // Only three kinds of choice are counted per call; the others have one counter per host.
         let within = match kind {
@@ -195,6 +197,7 @@ fn recorded(values: &[(u64, u32, u32)], key: u64, nth: u32) -> u32 {
     }
 }
 
+#[inline(always)]
 fn generate(rng: &mut Rng, of: u32, odds: Odds) -> u32 {
     match odds {
         Odds::Even => rng.below(of),

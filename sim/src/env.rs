@@ -22,7 +22,7 @@ use crate::site::{Kind, OpCode};
 use crate::socket::WebSocket;
 use crate::time::Time;
 use crate::trace::What;
-use crate::wait::{Call, JoinHandle, Sleep};
+use crate::wait::{Call, JoinHandle, Sleep, Timeout};
 use crate::world::{Line, World};
 
 pub(crate) type Background = JoinHandle<Result<(), Error>>;
@@ -58,16 +58,12 @@ impl Env {
 
     /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
     /// requests are still on their way.
-    pub async fn timeout<F: Future>(&self, duration: Duration, work: F) -> Option<F::Output> {
-        let mut work = std::pin::pin!(work);
-        let mut sleep = std::pin::pin!(self.sleep(duration));
-        std::future::poll_fn(|cx| {
-            if let Poll::Ready(output) = work.as_mut().poll(cx) {
-                return Poll::Ready(Some(output));
-            }
-            sleep.as_mut().poll(cx).map(|()| None)
-        })
-        .await
+    pub fn timeout<F: Future>(
+        &self,
+        duration: Duration,
+        work: F,
+    ) -> impl Future<Output = Option<F::Output>> + use<F> {
+        Timeout::new(Sleep::new(self.world.clone(), duration), work)
     }
 
     /// Runs `work` beside the caller, on the same host; it dies with the host.

@@ -65,6 +65,35 @@ impl Drop for Sleep {
     }
 }
 
+pin_project_lite::pin_project! {
+    /// Work, and how long it may take. An `async fn` would keep the work twice, as its argument and
+    /// where it is polled, and every future around it would be that much larger.
+    pub(crate) struct Timeout<F> {
+        #[pin]
+        sleep: Sleep,
+        #[pin]
+        work: F,
+    }
+}
+
+impl<F> Timeout<F> {
+    pub fn new(sleep: Sleep, work: F) -> Timeout<F> {
+        Timeout { sleep, work }
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Option<F::Output>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<F::Output>> {
+        let this = self.project();
+        if let Poll::Ready(output) = this.work.poll(cx) {
+            return Poll::Ready(Some(output));
+        }
+        this.sleep.poll(cx).map(|()| None)
+    }
+}
+
 /// A call that is being made.
 pub(crate) struct Call {
     world: Rc<World>,

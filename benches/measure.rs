@@ -61,7 +61,10 @@ pub fn ratio(
     mut one: impl FnMut() -> Duration,
     mut base: impl FnMut() -> Duration,
 ) -> String {
-    let tenths = |_| one().as_nanos() * 10 / base().as_nanos().max(1);
+    let tenths = |_| {
+        let (one, base) = (one().as_nanos(), base().as_nanos().max(1));
+        (one * 10 + base / 2) / base
+    };
     let mut rounds: Vec<u128> = (0..rounds).map(tenths).collect();
     rounds.sort_unstable();
     let median = rounds[rounds.len() / 2];

@@ -29,19 +29,32 @@ const STARTED: &str =
 const CLASSIFIED: &str = "update upload set status = 'classified', label = ? where key = ? and \
     event = ? and status <> 'classified'";
 
-/// A statement and its parameters.
-pub type Executed = (&'static str, Vec<Value>);
+/// What SQLite is given to do.
+pub enum Executed {
+    /// A statement and its parameters.
+    Statement(&'static str, Vec<Value>),
+    /// The turn is over: what it wrote is kept.
+    Turn,
+}
 
 thread_local! {
     /// What the objects of a run execute, while somebody listens.
     static EXECUTED: RefCell<Option<Vec<Executed>>> = const { RefCell::new(None) };
 }
 
-/// The statements that `work` executes.
+/// The statements that `work` executes, turn by turn.
 pub fn executed(work: impl FnOnce()) -> Vec<Executed> {
     EXECUTED.set(Some(Vec::new()));
     work();
     EXECUTED.take().unwrap_or_default()
+}
+
+fn note(executed: impl FnOnce() -> Executed) {
+    EXECUTED.with_borrow_mut(|all| {
+        if let Some(all) = all {
+            all.push(executed());
+        }
+    });
 }
 
 /// Ten photos, some of them close enough together to share a batch.
@@ -85,8 +98,7 @@ async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
         };
         let (key, time) = (&event.object.key, event.event_time.to_string());
         let etag = event.object.e_tag.as_deref().unwrap_or("none");
-        let ms: String = time.chars().filter(char::is_ascii_digit).collect();
-        let args = format!("{key} {key}-{etag}-{ms} {time}");
+        let args = format!("{key} {key}-{etag}-{} {time}", event.event_time.unix_ms());
         let gallery = env.durable_object("GALLERY").get_by_name("all");
         match gallery.rpc("uploaded", args).await {
             Ok(_) => message.ack(),
@@ -111,14 +123,16 @@ impl DurableObject for Gallery {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         let args: Vec<&str> = args.text().unwrap_or("").split(' ').collect();
-        match (method, &args[..]) {
+        let answer = match (method, &args[..]) {
             ("uploaded", &[key, event, time]) => self.uploaded(key, event, time).await,
             ("classified", &[key, event, label]) => {
                 self.sql(CLASSIFIED, vec![label.into(), key.into(), event.into()])?;
                 Ok(Body::empty())
             }
             _ => Err(Error::app(format!("there is no {method} of {args:?}"))),
-        }
+        };
+        note(|| Executed::Turn);
+        answer
     }
 }
 
@@ -132,6 +146,7 @@ impl Gallery {
         }
         let workflow = self.env.workflow("classify");
         let params = format!("\"{key} {event}\"");
+        note(|| Executed::Turn);
         match workflow.create(CreateOptions::new(event, params)).await {
             Ok(_) => {}
             // Somebody else has created it; but only an instance that can be found counts.
@@ -147,11 +162,7 @@ impl Gallery {
     /// Executes a statement; the text in its first row, if there is one.
     fn sql(&self, sql: &'static str, bindings: Vec<Value>) -> Result<Option<String>, Error> {
         let mut rows = self.ctx.storage().exec(sql, &bindings)?;
-        EXECUTED.with_borrow_mut(|executed| {
-            if let Some(executed) = executed {
-                executed.push((sql, bindings));
-            }
-        });
+        note(|| Executed::Statement(sql, bindings));
         let first = rows.raw().next();
         Ok(first.and_then(|row| row.first().and_then(|value| value.as_str().map(String::from))))
     }

@@ -2,8 +2,8 @@
 
 use thunderhead_props::{Invariant, Property, System, Violation, hunt};
 use thunderhead_sim::{
-    ExpectWord, Filter, Misfit, OpCode, Place, Roster, Run, Script, ScriptError, ScriptFile, What,
-    closest,
+    ExpectWord, Fault, Filter, Kill, Misfit, OpCode, Place, Roster, Rule, Run, Script, ScriptError,
+    ScriptFile, What, closest,
 };
 
 use crate::quiet::quietly;
@@ -124,6 +124,17 @@ fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), Scri
             let fix = closest(&name, known.iter().map(String::as_str));
             return Err(file.object(place, wrong, fix));
         }
+        let mut rules = scenario.rules.iter().filter(|rule| rule.on.call() == name);
+        let of_object = |rule: &Rule| rule.fault == Fault::Evict || rule.code.is_some();
+        if !is_call && rules.any(of_object) && !roster.is_object(&name) {
+            let wrong = format!("`{name}` is no object, which alone has memory and turns to lose");
+            return Err(file.object(place, wrong, "name an object, as `CLASS:name`"));
+        }
+        let mut kills = scenario.kills.iter().filter(|kill| *kill.host == *name);
+        if kills.any(|kill| kill.down.is_some()) && !roster.workers().any(|one| *one == *name) {
+            let wrong = format!("`{name}` does not stay down: its next call brings it back");
+            return Err(file.object(place, wrong, "leave `by` out"));
+        }
     }
     Ok(())
 }
@@ -156,13 +167,28 @@ fn suits(word: ExpectWord, promise: &Invariant) -> bool {
 
 /// Scripted faults that left no mark in the trace. One left to chance may well stay away.
 fn idle(script: &Script, run: &Run) -> Vec<String> {
-    let struck = |fault| {
+    let struck = |rule: &Rule| {
         run.trace.events().iter().any(|event| match &event.what {
-            What::Fault { fault: seen, .. } | What::Crash { fault: seen, .. } => *seen == fault,
+            What::Fault { fault, call, .. } | What::Crash { fault, call } => {
+                let fits = match call {
+                    Some(call) => rule.on.about(run.trace.op(*call)),
+                    None => !rule.fault.on_host() || rule.on.fits(run.trace.actor(event)),
+                };
+                *fault == rule.fault && fits
+            }
             _ => false,
         })
     };
+    let killed = |kill: &Kill| {
+        run.trace.events().iter().any(|event| {
+            let crashed = matches!(event.what, What::Crash { fault: Fault::Crash, call: None });
+            crashed && event.at == kill.at && *run.trace.actor(event) == *kill.host
+        })
+    };
     let certain = script.scenario.rules.iter().filter(|rule| rule.chance.is_none());
-    let idle = certain.filter(|rule| !struck(rule.fault));
-    idle.map(|rule| format!("the fault `{}` on `{}` never struck", rule.fault, rule.on)).collect()
+    let idle = certain.filter(|rule| !struck(rule));
+    let idle = idle.map(|rule| format!("the fault `{}` on `{}` never struck", rule.fault, rule.on));
+    let alive = script.scenario.kills.iter().filter(|kill| !killed(kill));
+    let alive = alive.map(|kill| format!("`{}` was not there to die at {}", kill.host, kill.at));
+    idle.chain(alive).collect()
 }

@@ -60,6 +60,16 @@ fn unknown_names_are_met_with_the_known_ones() {
     line("code-delay", faults, 51, &["`code` means nothing for `delay`"]);
     let faults = "faults = [{ kind = \"evict\", on = \"ROOM:a\" }]";
     line("object", faults, 34, &["no worker `ROOM:a` to crash"]);
+    let faults = "faults = [{ kind = \"evict\", on = \"relay\" }]";
+    line("evict-worker", faults, 34, &["`relay` is no object", "`CLASS:name`"]);
+    let faults = "faults = [{ kind = \"crash\", on = \"relay\", code = 1 }]";
+    line("lose-worker", faults, 34, &["`relay` is no object"]);
+    let faults = "faults = [{ kind = \"crash\", on = \"rel*\", at = \"1s\" }]";
+    line("victims", faults, 34, &["a crash at a time has one victim"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"queue.deliver\", code = 10250 }]";
+    line("code-none", faults, 57, &["`fail` has no codes on `queue.deliver`"]);
+    let faults = "faults = [{ kind = \"stale_read\", on = \"d1.raw\", code = 0 }]";
+    line("code-lag", faults, 56, &["`stale_read` has no code 0 here"]);
     let faults = "faults = [{ kind = \"crash\", on = \"rely\", at = \"1s\" }]";
     line("host", faults, 34, &["no worker `rely` to crash", "did you mean `relay`?"]);
     line("variant", "variant = \"referense\"", 11, &["relay has no variant", "mean `reference`?"]);

@@ -260,9 +260,18 @@ impl Op {
                 let code = r2::Code::from_number(code)?;
                 Some(Error::R2(r2::Error::for_op(op, code)))
             }
-            Op::Queue(_) => Some(Error::Queue(queue::Error::service(code))),
-            Op::Ai(_) => Some(Error::Ai(ai::Error::service(code))),
-            Op::Workflow(_) => Some(Error::Workflow(workflow::Error::service(code))),
+            Op::Queue(_) => {
+                let known = queue::transient_errors().contains(&code);
+                known.then(|| Error::Queue(queue::Error::service(code)))
+            }
+            Op::Ai(_) => {
+                let known = ai::documented_errors().any(|known| known == code);
+                known.then(|| Error::Ai(ai::Error::service(code)))
+            }
+            Op::Workflow(_) => {
+                let known = workflow::CREATE_ERRORS.contains(&code);
+                known.then(|| Error::Workflow(workflow::Error::service(code)))
+            }
             // These have no numbers of their own: it is which one of their list.
             Op::D1(_) | Op::Rpc { .. } | Op::Connect { .. } => {
                 let at = usize::try_from(code).ok()?.checked_sub(1)?;

@@ -209,6 +209,10 @@ impl Env {
         state.lines.len() as u32 - 1
     }
 
+    pub(crate) fn host_name(&self, host: u16) -> Arc<str> {
+        self.world.state().host(host).name.clone()
+    }
+
     /// The host of an object, which comes to be when it is first called.
     pub(crate) fn object_host(&self, id: &ObjectId) -> Result<u16, Error> {
         let mut state = self.world.state();
@@ -218,8 +222,13 @@ impl Env {
             return Ok(host);
         }
         let hex = id.hex();
-        if let Some(host) = state.objects.get(&hex) {
-            return Ok(*host);
+        if let Some(host) = state.objects.get(&hex).copied() {
+            // Now that its name is known, the object may know it too.
+            if id.name().is_some() {
+                state.names.insert(id.host().clone(), host);
+                state.object_mut(host).id = id.clone();
+            }
+            return Ok(host);
         }
         let Some(class) = state.classes.get(id.namespace()).cloned() else {
             let message = format!("no class of durable objects is bound to `{}`", id.namespace());

@@ -375,7 +375,7 @@ impl Stub {
             return Err(error);
         }
         let callee = self.env.object_host(&self.id)?;
-        let (object, method, args) = (self.id.host().clone(), method.into(), args.into());
+        let (object, method, args) = (self.env.host_name(callee), method.into(), args.into());
         let op = Op::Rpc { object, method, args };
         match self.env.call_on(Some(callee), Some(self.line), op).await {
             Ok(Reply::Rpc(body)) => Ok(body),
@@ -396,7 +396,7 @@ impl Stub {
     /// Opens a WebSocket to the object.
     pub async fn connect(&self) -> Result<crate::socket::WebSocket, Error> {
         let callee = self.env.object_host(&self.id)?;
-        let op = Op::Connect { object: self.id.host().clone() };
+        let op = Op::Connect { object: self.env.host_name(callee) };
         match self.env.call_on(Some(callee), Some(self.line), op).await? {
             Reply::Socket(socket) => Ok(self.env.socket(socket)),
             other => unreachable!("a connection was answered with {other}"),

@@ -24,7 +24,7 @@ pub struct Rule {
     pub chance: Option<u16>,
     /// How long a delay, or how long a crashed host stays down.
     pub by: Option<Duration>,
-    /// Which error code.
+    /// Which error, how many labels or writes, what is lost: `docs/platform.md` has it by fault.
     pub code: Option<u32>,
 }
 
@@ -71,7 +71,7 @@ impl Filter {
         Filter { caller, call: call.to_string(), target }
     }
 
-    /// The pattern for the call's name alone: for a `crash` rule it names the host.
+    /// The pattern for the call's name alone: for `crash` and `evict` it names the host.
     pub fn call(&self) -> &str {
         &self.call
     }
@@ -87,10 +87,14 @@ impl Filter {
             && self.target.as_ref().is_none_or(|pattern| glob(pattern, queue))
     }
 
-    pub(crate) fn matches(&self, caller: &str, op: &Op) -> bool {
+    /// Whether it is about such a call, whoever makes it.
+    pub fn about(&self, op: &Op) -> bool {
         glob(&self.call, op.code().name())
-            && self.caller.as_ref().is_none_or(|pattern| glob(pattern, caller))
             && self.target.as_ref().is_none_or(|pattern| glob(pattern, &op.target()))
+    }
+
+    pub(crate) fn matches(&self, caller: &str, op: &Op) -> bool {
+        self.caller.as_ref().is_none_or(|pattern| glob(pattern, caller)) && self.about(op)
     }
 }
 

@@ -294,8 +294,11 @@ impl State {
             }
             Event::Kill { index } => {
                 let kill = self.scenario.kills[index].clone();
-                // An object or an instance that is not there yet has nothing to lose.
-                if let Some(host) = self.host_named(&kill.host) {
+                // An object or an instance that is not there yet has nothing to lose, nor has an
+                // instance that has ended.
+                if let Some(host) = self.host_named(&kill.host)
+                    && (!self.is_instance(&kill.host) || self.is_busy(host))
+                {
                     self.crash_for(host, Fault::Crash, None, kill.down);
                 }
             }
@@ -329,8 +332,11 @@ impl State {
         }
         let object =
             name.split_once(':').is_some_and(|(class, _)| self.classes.contains_key(class));
-        let engine = name.split_once('/').is_some_and(|(body, _)| self.bodies.contains_key(body));
-        object || engine
+        object || self.is_instance(name)
+    }
+
+    fn is_instance(&self, name: &str) -> bool {
+        name.split_once('/').is_some_and(|(body, _)| self.bodies.contains_key(body))
     }
 
     /// Counts a step; true when there have been too many.

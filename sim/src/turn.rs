@@ -275,8 +275,11 @@ impl State {
     /// Whether nothing has happened at an object for a while.
     fn idle(&self, host: u16) -> bool {
         let object = self.object(host);
-        object.instance.is_some()
-            && self.now - object.last_busy >= IDLE
-            && !self.tasks.iter().any(|task| task.host == host && task.alive)
+        object.instance.is_some() && self.now - object.last_busy >= IDLE && !self.is_busy(host)
+    }
+
+    /// Whether anything is going on at a host.
+    pub fn is_busy(&self, host: u16) -> bool {
+        self.tasks.iter().any(|task| task.host == host && task.alive)
     }
 }

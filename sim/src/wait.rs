@@ -70,15 +70,15 @@ pin_project_lite::pin_project! {
     /// where it is polled, and every future around it would be that much larger.
     pub(crate) struct Timeout<F> {
         #[pin]
-        sleep: Sleep,
+        sleep: Option<Sleep>,
         #[pin]
-        work: F,
+        work: Option<F>,
     }
 }
 
 impl<F> Timeout<F> {
     pub fn new(sleep: Sleep, work: F) -> Timeout<F> {
-        Timeout { sleep, work }
+        Timeout { sleep: Some(sleep), work: Some(work) }
     }
 }
 
@@ -86,11 +86,22 @@ impl<F: Future> Future for Timeout<F> {
     type Output = Option<F::Output>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<F::Output>> {
-        let this = self.project();
-        if let Poll::Ready(output) = this.work.poll(cx) {
-            return Poll::Ready(Some(output));
-        }
-        this.sleep.poll(cx).map(|()| None)
+        let mut this = self.project();
+        let (work, sleep) = (this.work.as_mut().as_pin_mut(), this.sleep.as_mut().as_pin_mut());
+        let (Some(work), Some(sleep)) = (work, sleep) else {
+            panic!("a time limit was polled after it had ended");
+        };
+        let ended = match work.poll(cx) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => match sleep.poll(cx) {
+                Poll::Ready(()) => None,
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        // Work that is given up is dropped now, however long the limit itself is kept.
+        this.sleep.set(None);
+        this.work.set(None);
+        Poll::Ready(ended)
     }
 }
 

@@ -49,6 +49,19 @@ fn a_replica_is_as_far_behind_as_it_was_told() {
     assert_eq!(error.to_string(), "D1_ERROR: no such table: t: SQLITE_ERROR", "before the schema");
 }
 
+/// Settings of a connection are not in the log, so a replica may refuse what the primary took.
+#[test]
+fn what_a_replica_refuses_it_does_without() {
+    let mut db = Db::new();
+    db.exec("create table t(n integer check(n > 0))").unwrap();
+    db.run("pragma ignore_check_constraints = on", &[]).unwrap();
+    for n in [-1, 1, 2] {
+        db.run("insert into t(n) values(?)", &[int(n)]).unwrap();
+    }
+    assert_eq!(count(&mut db, &mut unconstrained(), 0), 3);
+    assert_eq!(count(&mut db, &mut unconstrained(), 1), 1);
+}
+
 #[test]
 fn a_replica_holds_what_the_primary_held() {
     let mut db = written(6);

@@ -53,6 +53,23 @@ fn an_object_is_the_same_by_its_name_and_by_its_digits() {
 }
 
 #[test]
+fn a_call_names_its_object_as_the_history_does_whatever_it_was_found_by() {
+    let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
+        cloud.durable_object::<Probe>("PROBE");
+        cloud.client("client", |env| async move {
+            let objects = env.durable_object("PROBE");
+            let digits = objects.id_from_name("named").to_string();
+            for id in [objects.id_from_name("named"), objects.id_from_string(&digits).unwrap()] {
+                objects.get(id).rpc("memory", "").await.unwrap();
+            }
+        });
+    });
+    let trace = run.unwrap().trace.to_string();
+    assert_eq!(trace.matches("call   #").count(), 2, "{trace}");
+    assert_eq!(trace.matches("object.rpc PROBE:named memory").count(), 4, "{trace}");
+}
+
+#[test]
 fn interleave_kv_await() {
     assert_eq!(raced("increment", "storage"), ["0 1"]);
 }

@@ -50,6 +50,8 @@ fn an_instance_is_killed_at_a_time_by_its_name_and_one_that_is_not_there_is_not(
     assert_eq!(log(&run).iter().filter(|line| *line == "run").count(), 2, "{}", run.trace);
     let run = killed(at(0, "steps/once"));
     assert_eq!(log(&run).iter().filter(|line| *line == "run").count(), 1, "{}", run.trace);
+    let run = killed(at(60_000, "steps/once"));
+    assert!(!run.trace.to_string().contains("CRASH"), "it had ended\n{}", run.trace);
     let scenario = Scenario { kills: vec![at(0, "stairs/once")], ..Scenario::default() };
     let misfit = simulate(&scenario, &Source::Tape(Tape::benign()), &three_steps).unwrap_err();
     assert_eq!(misfit.to_string(), "there is no worker `stairs/once` to kill");

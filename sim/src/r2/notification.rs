@@ -1,6 +1,5 @@
 //! Event notifications: the message a queue receives when an object changes.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ use crate::Body;
 /// # Ok::<(), thunderhead_sim::r2::ParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", try_from = "Wire<'de>")]
+#[serde(rename_all = "camelCase", try_from = "Wire")]
 pub struct Notification {
     /// The account that owns the bucket.
     pub account: Arc<str>,
@@ -171,13 +170,12 @@ impl std::error::Error for ParseError {}
 /// what is.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Wire<'a> {
+struct Wire {
     account: Option<Arc<str>>,
-    #[serde(borrow)]
-    action: Option<Cow<'a, str>>,
+    action: Option<String>,
     bucket: Option<Arc<str>>,
     object: Option<WireObject>,
-    event_time: Option<Cow<'a, str>>,
+    event_time: Option<String>,
     copy_source: Option<CopySource>,
 }
 
@@ -189,14 +187,13 @@ struct WireObject {
     e_tag: Option<Arc<str>>,
 }
 
-impl TryFrom<Wire<'_>> for Notification {
+impl TryFrom<Wire> for Notification {
     type Error = ParseError;
 
-    fn try_from(wire: Wire<'_>) -> Result<Notification, ParseError> {
+    fn try_from(wire: Wire) -> Result<Notification, ParseError> {
         let missing = ParseError::MissingField;
         let action = wire.action.ok_or(missing("action"))?;
-        let unknown = || ParseError::UnknownAction(action.to_string());
-        let action = Action::from_name(&action).ok_or_else(unknown)?;
+        let action = Action::from_name(&action).ok_or(ParseError::UnknownAction(action))?;
         let WireObject { key, size, e_tag } = wire.object.ok_or(missing("object"))?;
         if action.event_type() == EventType::ObjectCreate {
             size.ok_or(missing("object.size"))?;
@@ -211,8 +208,7 @@ impl TryFrom<Wire<'_>> for Notification {
             action,
             bucket: wire.bucket.ok_or(missing("bucket"))?,
             object: NotificationObject { key: key.ok_or(missing("object.key"))?, size, e_tag },
-            event_time: Date::parse_iso(&time)
-                .ok_or_else(|| ParseError::BadEventTime(time.into()))?,
+            event_time: Date::parse_iso(&time).ok_or(ParseError::BadEventTime(time))?,
             copy_source: wire.copy_source,
         })
     }

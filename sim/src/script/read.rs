@@ -205,6 +205,10 @@ impl<'a> Reader<'a> {
                     "faults on calls; a `crash` with `at` happens once, at that time",
                 )?;
             }
+            if on.value.contains('*') {
+                let fix = "write out the name of one host; without `at`, a `*` is allowed";
+                return Err(fields.object("on", "a crash at a time has one victim", fix));
+            }
             let at = Time::ZERO + fields.duration("at")?.unwrap_or_default();
             scenario.kills.push(Kill { at, host: on.value.into(), down: by });
             return Ok(());
@@ -322,10 +326,16 @@ fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, Scrip
         Fault::FewLabels => (0..ai::LABELS as u32).collect(),
         Fault::FalseExists => vec![0, 1],
         Fault::Crash => vec![1],
-        _ => return Ok(Some(code)),
+        // As many as there can be; a replica that lags behind by nothing is the primary.
+        _ if code > 0 => return Ok(Some(code)),
+        _ => vec![1],
     };
     if known.contains(&code) {
         return Ok(Some(code));
+    }
+    if known.is_empty() {
+        let wrong = format!("`{fault}` has no codes on `{on}`");
+        return Err(fields.object("code", wrong, "leave it out"));
     }
     let known: Vec<String> = known.iter().map(u32::to_string).collect();
     let fix = closest(&code.to_string(), known.iter().map(String::as_str));
@@ -334,13 +344,17 @@ fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, Scrip
 
 /// The codes of the errors of a service, or places in their list when they have none.
 fn failures(call: &str) -> Vec<u32> {
-    match call.split('.').next() {
-        Some("r2") => r2::Code::ALL.iter().map(|code| code.number()).collect(),
-        Some("queue") => queue::transient_errors().into(),
-        Some("ai") => ai::documented_errors().collect(),
-        Some("workflow") => workflow::CREATE_ERRORS.into(),
-        Some("d1") => (1..=d1::TRANSIENT.len() as u32).collect(),
-        Some("object") => (1..=ObjectError::refusals().len() as u32).collect(),
+    let engine = ["begin", "evict", "finish", "sleep", "waitForEvent"];
+    match call.split_once('.') {
+        // These are the platform's own, or have no such errors.
+        Some((_, "notify" | "deliver" | "dump" | "alarm" | "message" | "push")) => Vec::new(),
+        Some(("workflow", op)) if engine.iter().any(|own| op.starts_with(own)) => Vec::new(),
+        Some(("r2", _)) => r2::Code::ALL.iter().map(|code| code.number()).collect(),
+        Some(("queue", _)) => queue::transient_errors().into(),
+        Some(("ai", _)) => ai::documented_errors().collect(),
+        Some(("workflow", _)) => workflow::CREATE_ERRORS.into(),
+        Some(("d1", _)) => (1..=d1::TRANSIENT.len() as u32).collect(),
+        Some(("object", _)) => (1..=ObjectError::refusals().len() as u32).collect(),
         _ => Vec::new(),
     }
 }

@@ -62,12 +62,14 @@ impl Roster {
     /// Whether `name`, in which `*` stands for anything, can be that of a host that may die: a
     /// worker, an object as `ROOM:lobby`, an instance of a workflow as `classify/42`.
     pub fn may_die(&self, name: &str) -> bool {
-        let begins = |family: &String| {
-            let mark = family.len() - 1;
-            let split = name.find(&family[mark..]);
-            split.is_some_and(|at| glob(&name[..at], &family[..mark]))
-        };
-        self.workers().any(|worker| glob(name, worker)) || self.families.iter().any(begins)
+        let mut families = self.families.iter();
+        self.workers().any(|worker| glob(name, worker)) || families.any(|family| fits(name, family))
+    }
+
+    /// Whether `name` can be that of an object.
+    pub fn is_object(&self, name: &str) -> bool {
+        let mut objects = self.families.iter().filter(|family| family.ends_with(':'));
+        objects.any(|family| fits(name, family))
     }
 
     /// What a script can write for them.
@@ -79,5 +81,13 @@ impl Roster {
     /// Those that serve requests, in the cloud or outside.
     pub fn serving(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
+    }
+}
+
+/// Whether a name that begins with `family` can fit `pattern`.
+fn fits(pattern: &str, family: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern.starts_with(family),
+        Some((head, _)) => head.starts_with(family) || family.starts_with(head),
     }
 }

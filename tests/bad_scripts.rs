@@ -66,6 +66,10 @@ fn unknown_names_are_met_with_the_known_ones() {
     line("lose-worker", faults, 34, &["`relay` is no object"]);
     let faults = "faults = [{ kind = \"crash\", on = \"rel*\", at = \"1s\" }]";
     line("victims", faults, 34, &["a crash at a time has one victim"]);
+    let faults =
+        "faults = [{ kind = \"crash\", on = \"ORGANIZATION:a\", at = \"1s\", by = \"5s\" }]";
+    let lines = [STORY, "system = \"uploads\"", SEND, faults];
+    objects("by-object", &lines, "4:34", &["does not stay down", "leave `by` out"]);
     let faults = "faults = [{ kind = \"fail\", on = \"queue.deliver\", code = 10250 }]";
     line("code-none", faults, 57, &["`fail` has no codes on `queue.deliver`"]);
     let faults = "faults = [{ kind = \"stale_read\", on = \"d1.raw\", code = 0 }]";

@@ -252,6 +252,26 @@ fn a_scenario_that_disappoints_exits_with_one() {
 }
 
 #[test]
+fn a_script_is_told_of_every_fault_that_met_nobody() {
+    let folder = scratch("idle");
+    let head = "story = \"A photo is kept.\"\nsystem = \"relay\"\n\
+                send = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]\n";
+    let notes = |faults: &str| {
+        let script = format!("{head}faults = [{faults}]\n");
+        std::fs::write(folder.join("a.toml"), script).unwrap();
+        let json = thunderhead(&folder, &["run", "a.toml", "--json"]).json();
+        json["idle"].as_array().unwrap().len()
+    };
+    let struck = "{ kind = \"lose_reply\", on = \"r2.put photos/*\" }";
+    assert_eq!(notes(struck), 0);
+    // The same kind has struck elsewhere, which is not where it was asked for.
+    assert_eq!(notes(&format!("{struck}, {{ kind = \"lose_reply\", on = \"r2.list\" }}")), 1);
+    let down = "{ kind = \"crash\", on = \"relay\", at = \"1s\", by = \"9s\" }";
+    assert_eq!(notes(down), 0);
+    assert_eq!(notes(&format!("{down}, {{ kind = \"crash\", on = \"relay\", at = \"2s\" }}")), 1);
+}
+
+#[test]
 fn a_history_has_four_forms() {
     let file = "scenarios/duplicate-delivery.toml";
     let form = |format: &str| thunderhead(root(), &["trace", file, "--format", format]).stdout;

@@ -104,6 +104,16 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_that_came_later_leaves_the_weather_of_the_others_as_it_was() {
+        let all = FaultSet::explored();
+        let before: FaultSet = all.iter().filter(|fault| *fault != Fault::StaleRead).collect();
+        for seed in 0..64 {
+            let (now, then) = (Swarm::of_seed(seed, all), Swarm::of_seed(seed, before));
+            assert!(before.iter().all(|fault| now.rate(fault) == then.rate(fault)), "seed {seed}");
+        }
+    }
+
+    #[test]
     fn a_fault_that_is_not_allowed_is_never_on() {
         for seed in 0..64 {
             assert_eq!(Swarm::of_seed(seed, FaultSet::explored()).rate(Fault::LoseEvent), 0);

@@ -38,19 +38,13 @@ pub(crate) enum Event {
 #[derive(Debug)]
 struct Entry {
     at: Time,
-    seq: u64,
+    timer: TimerId,
     event: Event,
-}
-
-impl Entry {
-    fn key(&self) -> (Time, u64) {
-        (self.at, self.seq)
-    }
 }
 
 /// A planned event that can be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimerId(Time, u64);
+pub(crate) struct TimerId(u64);
 
 /// A sorted list and not a heap: few events are pending at a time and most new ones are for soon, so
 /// there is little to move; and what is called off can be taken out.
@@ -62,24 +56,21 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
+    // Within those who know what is planned, it is written where it stays.
+    #[inline(always)]
     pub fn plan(&mut self, at: Time, event: Event) -> TimerId {
         self.planned += 1;
-        let entry = Entry { at, seq: self.planned, event };
-        let timer = TimerId(at, entry.seq);
-        self.put(entry);
+        let timer = TimerId(self.planned);
+        // Those of its own time were planned before it.
+        let sooner = self.entries.iter().rev().take_while(|other| other.at <= at).count();
+        self.entries.insert(self.entries.len() - sooner, Entry { at, timer, event });
         timer
     }
 
-    fn put(&mut self, entry: Entry) {
-        let key = entry.key();
-        let sooner = self.entries.iter().rev().take_while(|other| other.key() < key).count();
-        self.entries.insert(self.entries.len() - sooner, entry);
-    }
-
     /// Calls an event off; it is as if it had never been planned.
-    pub fn cancel(&mut self, TimerId(at, seq): TimerId) {
-        let found = self.entries.binary_search_by(|entry| (at, seq).cmp(&entry.key()));
-        if let Ok(index) = found {
+    pub fn cancel(&mut self, timer: TimerId) {
+        // Most of what is called off is a time limit, and those are among the last to come.
+        if let Some(index) = self.entries.iter().position(|entry| entry.timer == timer) {
             self.entries.remove(index);
         }
     }

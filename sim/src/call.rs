@@ -31,7 +31,14 @@ pub struct Request {
 impl Request {
     /// A request with a body.
     pub fn new(method: &str, path: &str, body: impl Into<Body>) -> Request {
-        Request { method: method.into(), path: path.into(), body: body.into() }
+        let method = match method {
+            // The usual ones need no copy of their own.
+            "GET" => SmolStr::new_static("GET"),
+            "POST" => SmolStr::new_static("POST"),
+            "PUT" => SmolStr::new_static("PUT"),
+            other => other.into(),
+        };
+        Request { method, path: path.into(), body: body.into() }
     }
 }
 
@@ -82,7 +89,7 @@ pub enum Op {
     /// A request to a worker.
     Fetch {
         /// The worker.
-        to: Arc<str>,
+        to: SmolStr,
         /// The request.
         request: Request,
     },

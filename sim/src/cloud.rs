@@ -13,6 +13,7 @@ use crate::host::{Class, Work};
 use crate::object::{Construct, DurableObject};
 use crate::queue::{ConsumerConfig, MessageBatch, QueueConfig};
 use crate::r2::BucketConfig;
+use crate::serve::Serve;
 use crate::step::Step;
 use crate::time::Time;
 use crate::trace::What;
@@ -149,13 +150,7 @@ impl Worker<'_> {
     {
         let handler = Rc::new(handler);
         self.slot(|host| {
-            host.fetch = Some(Rc::new(move |env, request, call| {
-                let handler = handler.clone();
-                Box::pin(async move {
-                    let outcome = handler(env.clone(), request).await;
-                    env.fetched(call, outcome).await;
-                })
-            }));
+            host.fetch = Some(Rc::new(move |env, call| Serve::boxed(handler.clone(), env, call)));
         })
     }
 

@@ -1,16 +1,17 @@
 //! The one doorway: request, verdict, effect, reply. Every crossing between application and
 //! platform, in either direction, goes through [`State::request`] and [`World::arrive`].
 
+use std::cell::RefMut;
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::agenda::Event;
-use crate::call::{Op, Outcome, Reply, Response};
+use crate::call::{Op, Outcome, Reply};
 use crate::d1;
 use crate::env::Env;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
-use crate::host::{Invocation, Work};
+use crate::host::Invocation;
 use crate::object::ObjectError;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
@@ -30,18 +31,29 @@ const NOTICE: Duration = Duration::from_millis(1);
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
     pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
-        let call = self.prepare(caller, callee, line, op);
+        let call = self.prepare(caller, callee, line, || op);
         self.submit(call);
         call
     }
 
     /// A call gets its number. It is made when it is submitted, and not before.
-    pub fn prepare(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+    // Within those who know what is asked, most of it is known beforehand, and the question is written
+    // where it stays.
+    #[inline(always)]
+    pub fn prepare(
+        &mut self,
+        caller: u16,
+        callee: Option<u16>,
+        line: Option<u32>,
+        op: impl FnOnce() -> Op,
+    ) -> u32 {
+        let call = self.trace.add_op(op);
+        let op = self.trace.op(call);
         self.calls.push(InFlight {
             caller,
             task: None,
             callee,
-            target: callee.unwrap_or_else(|| service(&op)),
+            target: callee.unwrap_or_else(|| service(op)),
             line,
             code: op.code(),
             class: op.class(),
@@ -49,7 +61,7 @@ impl State {
             outcome: None,
             closed: false,
         });
-        self.trace.add_op(op)
+        call
     }
 
     /// The output gate: nothing leaves an object before the writes ahead of it are kept.
@@ -65,6 +77,9 @@ impl State {
     }
 
     fn judge(&mut self, call: u32) -> Option<Verdict> {
+        if self.storm.spares(self.calls[call as usize].class) {
+            return None;
+        }
         let flight = &self.calls[call as usize];
         let caller = &self.hosts[usize::from(flight.caller)];
         // A call to a service can kill its caller; a call to a worker can kill the worker.
@@ -255,8 +270,8 @@ impl State {
                 self.crash(caller, Fault::CrashAfter, Some(call));
             }
             _ => {
-                let latency = self.latency(caller, code);
-                self.plan(latency, Event::Reply { call });
+                let at = self.now + self.latency(caller, code);
+                self.agenda.plan(at, Event::Reply { call });
             }
         }
     }
@@ -271,13 +286,12 @@ impl State {
         &mut self,
         call: u32,
         copy: bool,
-        outcome: Outcome,
+        outcome: OutcomeId,
         result: Option<BatchResult>,
     ) {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
         let fault = flight.fault();
-        let outcome = self.trace.keep(outcome);
         self.record(host, What::End { call, outcome });
         if fault == Some(Fault::CrashAfter) {
             self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });
@@ -330,15 +344,13 @@ fn service_like(class: Class) -> bool {
 
 impl World {
     /// A request reaches its target.
-    pub fn arrive(self: &Rc<World>, call: u32, copy: bool) {
-        let mut state = self.state();
+    pub fn arrive(self: &Rc<World>, mut state: RefMut<'_, State>, call: u32, copy: bool) {
         let flight = &state.calls[call as usize];
-        let fault = flight.fault();
+        let (fault, callee) = (flight.fault(), flight.callee);
         if let Some(line) = flight.line {
             state.lines[line as usize].pending.retain(|pending| *pending != call);
         }
-        let flight = &state.calls[call as usize];
-        let Some(host) = flight.callee else { return state.effect(call, copy) };
+        let Some(host) = callee else { return state.effect(call, copy) };
         if state.host(host).object.is_some() {
             drop(state);
             return self.arrive_at_object(host, call, copy);
@@ -351,41 +363,24 @@ impl World {
             return state.handler_died(call);
         }
         state.record(host, What::Begin { call });
-        drop(state);
-        let work = self.handler(host, call, copy);
-        self.spawn(host, Some(call), work);
-    }
-
-    fn handler(self: &Rc<World>, host: u16, call: u32, copy: bool) -> Work<()> {
-        let env = Env::new(self.clone(), host);
-        let state = self.state();
+        let env = Env::within(&mut state, self, host);
         let (slot, invocation) = (state.host(host), Invocation { call, copy });
-        match state.trace.op(call) {
-            Op::Fetch { request, .. } => {
-                let handler = slot.fetch.clone().expect("checked when it was called");
-                let request = request.clone();
-                drop(state);
-                handler(env, request, invocation)
+        let work = match state.trace.op(call) {
+            Op::Fetch { .. } => {
+                let handler = slot.fetch.as_ref().expect("checked when it was called");
+                handler(env, invocation)
             }
             Op::Deliver { batch, .. } => {
-                let handler = slot.queue.clone().expect("a consumer has a handler");
-                let batch = MessageBatch::new(batch.clone());
-                drop(state);
-                handler(env, batch, invocation)
+                let handler = slot.queue.as_ref().expect("a consumer has a handler");
+                handler(env, MessageBatch::new(batch.clone()), invocation)
             }
             op => unreachable!("{op} has no handler on a worker"),
-        }
+        };
+        state.spawn(&self.woken, host, Some(call), work);
     }
 }
 
 impl Env {
-    /// A request has been handled; the answer goes back when the background is done too.
-    pub(crate) async fn fetched(&self, call: Invocation, outcome: Result<Response, Error>) {
-        let background = self.background().await;
-        let outcome = outcome.and_then(|response| background.map(|()| Reply::Fetch(response)));
-        self.world().state().handled(call.call, call.copy, outcome, None);
-    }
-
     /// A batch has been handled; its marks go back when the background is done too.
     pub(crate) async fn consumed(
         &self,
@@ -399,7 +394,8 @@ impl Env {
             Err(_) => queue::Outcome::Exception,
         };
         let result = batch.result(ended);
-        let outcome = outcome.map(|()| Reply::Done);
-        self.world().state().handled(call.call, call.copy, outcome, Some(result));
+        let mut state = self.world().state();
+        let outcome = state.trace.keep(outcome.map(|()| Reply::Done));
+        state.handled(call.call, call.copy, outcome, Some(result));
     }
 }

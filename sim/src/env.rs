@@ -22,8 +22,8 @@ use crate::site::{Kind, OpCode};
 use crate::socket::WebSocket;
 use crate::time::Time;
 use crate::trace::What;
-use crate::wait::{Call, JoinHandle, Sleep, Timeout};
-use crate::world::{Line, World};
+use crate::wait::{Call, Fetch, JoinHandle, Sleep, Timeout};
+use crate::world::{Line, State, World};
 
 pub(crate) type Background = JoinHandle<Result<(), Error>>;
 
@@ -31,19 +31,37 @@ pub(crate) type Background = JoinHandle<Result<(), Error>>;
 #[derive(Clone)]
 pub struct Env {
     world: Rc<World>,
-    host: u16,
-    /// Which invocation of the host this is, for what it waits for in the background.
-    invocation: u32,
+    place: Place,
+}
+
+/// A host, and which of its invocations this is, for what it waits for in the background. In one word: an
+/// environment of two is handed on in registers, and it is handed on a lot.
+#[derive(Clone, Copy)]
+struct Place(u64);
+
+impl Place {
+    fn new(host: u16, invocation: u32) -> Place {
+        Place(u64::from(host) << 32 | u64::from(invocation))
+    }
+
+    fn host(self) -> u16 {
+        (self.0 >> 32) as u16
+    }
+
+    fn invocation(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 impl Env {
     pub(crate) fn new(world: Rc<World>, host: u16) -> Env {
-        let invocation = {
-            let mut state = world.state();
-            state.invocations += 1;
-            state.invocations
-        };
-        Env { world, host, invocation }
+        let place = Place::new(host, world.state().next_invocation());
+        Env { world, place }
+    }
+
+    /// The same for who has the state in hand.
+    pub(crate) fn within(state: &mut State, world: &Rc<World>, host: u16) -> Env {
+        Env { world: world.clone(), place: Place::new(host, state.next_invocation()) }
     }
 
     /// The simulated time.
@@ -69,14 +87,14 @@ impl Env {
     /// Runs `work` beside the caller, on the same host; it dies with the host.
     pub fn spawn<T: 'static>(&self, work: impl Future<Output = T> + 'static) -> JoinHandle<T> {
         let (handle, work) = JoinHandle::new(self.world.clone(), work);
-        self.world.spawn(self.host, None, Box::pin(work));
+        self.world.spawn(self.host(), None, Box::pin(work));
         handle
     }
 
     /// Keeps the invocation open until `work` is done; its failure is the invocation's failure.
     pub fn wait_until(&self, work: impl Future<Output = Result<(), Error>> + 'static) {
         let handle = self.spawn(work);
-        self.world.state().waited.entry(self.invocation).or_default().push(handle);
+        self.world.state().waited.entry(self.invocation()).or_default().push(handle);
     }
 
     /// Waits for everything given to [`Env::wait_until`]; the first failure counts.
@@ -85,7 +103,7 @@ impl Env {
         loop {
             let next = {
                 let mut state = self.world.state();
-                state.waited.get_mut(&self.invocation).and_then(Vec::pop)
+                state.waited.get_mut(&self.invocation()).and_then(Vec::pop)
             };
             let Some(handle) = next else { return result };
             result = result.and(handle.await);
@@ -95,7 +113,7 @@ impl Env {
     /// The application's own randomness: a number in `0..n`, drawn from the tape.
     pub fn random(&self, n: u32) -> u32 {
         let mut state = self.world.state();
-        let host = state.key(self.host);
+        let host = state.key(self.host());
         state.choices.choose(Kind::Random, host, OpCode::NONE, n, Odds::Even)
     }
 
@@ -106,7 +124,7 @@ impl Env {
         if !state.storm.moody() {
             return 0;
         }
-        let host = state.key(self.host);
+        let host = state.key(self.host());
         let odds = Odds::Rare(state.choices.swarm().rate(Fault::Mood));
         state.choices.choose(Kind::Mood, host, OpCode::NONE, n, odds)
     }
@@ -121,7 +139,7 @@ impl Env {
 
     /// Writes a line to the trace.
     pub fn log(&self, text: impl Into<Arc<str>>) {
-        self.world.state().record(self.host, What::Log { text: text.into() });
+        self.world.state().record(self.host(), What::Log { text: text.into() });
     }
 
     /// The bucket bound to `name`.
@@ -160,25 +178,14 @@ impl Env {
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + 'static {
         // Not an `async fn`: the request would be a part of every future that waits for it.
-        let call = self.serving(worker).map(|(callee, to)| {
-            let op = Op::Fetch { to, request };
-            self.call(Some(callee), op)
-        });
-        async move {
-            match call?.await? {
-                Reply::Fetch(response) => Ok(response),
-                other => unreachable!("a fetch was answered with {other}"),
-            }
-        }
-    }
-
-    fn serving(&self, worker: &str) -> Result<(u16, Arc<str>), Error> {
-        let state = self.world.state();
+        let mut state = self.world.state();
         let callee = state.host_named(worker).map(|host| state.host(host));
-        let serving = callee.filter(|host| host.fetch.is_some());
-        serving
-            .map(|host| (host.key.index, host.name.clone()))
-            .ok_or_else(|| Error::app(format!("no worker called `{worker}` serves requests")))
+        let Some(callee) = callee.filter(|host| host.fetch.is_some()) else {
+            return Fetch(Err(Error::app(format!("no worker called `{worker}` serves requests"))));
+        };
+        let (to, callee) = (callee.label.clone(), Some(callee.key.index));
+        let call = state.prepare(self.host(), callee, None, || Op::Fetch { to, request });
+        Fetch(Ok(Call::new(self.world.clone(), call)))
     }
 
     /// The namespace of durable objects bound to `name`.
@@ -194,8 +201,16 @@ impl Env {
     /// Passes the doorway through a stub.
     pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
         // An operation is large; in the world's keeping it does not make every future large too.
-        let call = self.world.state().prepare(self.host, callee, line, op);
+        let call = self.world.state().prepare(self.host(), callee, line, || op);
         Call::new(self.world.clone(), call)
+    }
+
+    fn host(&self) -> u16 {
+        self.place.host()
+    }
+
+    pub(crate) fn invocation(&self) -> u32 {
+        self.place.invocation()
     }
 
     pub(crate) fn world(&self) -> &Rc<World> {
@@ -225,7 +240,7 @@ impl Env {
         if let Some(host) = state.objects.get(&hex).copied() {
             // Now that its name is known, the object may know it too.
             if id.name().is_some() {
-                state.names.insert(id.host().clone(), host);
+                state.names.add(id.host(), host);
                 state.object_mut(host).id = id.clone();
             }
             return Ok(host);
@@ -244,12 +259,12 @@ impl Env {
         &self,
         work: impl Future<Output = Result<T, Error>> + 'static,
     ) -> JoinHandle<Result<T, Error>> {
-        let gate = self.world.state().close_gate(self.host);
+        let gate = self.world.state().close_gate(self.host());
         let env = self.clone();
         let handle = self.spawn(async move {
             match env.timeout(GATE_LIMIT, work).await {
                 Some(Ok(value)) => {
-                    env.world.state().open_gate(env.host, gate);
+                    env.world.state().open_gate(env.host(), gate);
                     return Ok(value);
                 }
                 Some(Err(error)) => env.abort(&error.to_string()),
@@ -285,7 +300,7 @@ impl Env {
 
     /// The clients that are connected to this object.
     pub(crate) fn sockets(&self) -> Vec<u32> {
-        self.world.state().sockets_of(self.host).collect()
+        self.world.state().sockets_of(self.host()).collect()
     }
 
     pub(crate) fn socket(&self, id: u32) -> WebSocket {
@@ -296,7 +311,7 @@ impl Env {
     pub(crate) fn push(&self, socket: u32, message: Body) {
         let mut state = self.world.state();
         let callee = None;
-        state.request(self.host, callee, None, Op::Push { socket, message });
+        state.request(self.host(), callee, None, Op::Push { socket, message });
     }
 }
 
@@ -307,6 +322,6 @@ const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Objec
 
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Env(host {})", self.host)
+        write!(f, "Env(host {})", self.host())
     }
 }

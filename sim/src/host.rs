@@ -5,8 +5,9 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use crate::body::Body;
-use crate::call::Request;
 use crate::choices::HostKey;
 use crate::env::Env;
 use crate::error::Error;
@@ -20,13 +21,15 @@ use crate::workflow::{Engine, WorkflowEvent};
 
 /// A future that lives on one host and dies with it.
 pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
-pub(crate) type FetchHandler = Rc<dyn Fn(Env, Request, Invocation) -> Work<()>>;
+pub(crate) type FetchHandler = Rc<dyn Fn(Env, Invocation) -> Work<()>>;
 pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch, Invocation) -> Work<()>>;
 pub(crate) type WorkflowBody = Rc<dyn Fn(Env, WorkflowEvent, Step) -> Work<Result<Body, Error>>>;
 pub(crate) type BootHandler = Rc<dyn Fn(Env) -> Work<()>>;
 
 pub(crate) struct Host {
     pub name: Arc<str>,
+    /// The name where every call tells it: to count references to the other would take longer.
+    pub label: SmolStr,
     pub key: HostKey,
     /// Counts from 1; a reply to an earlier life is discarded with the task that awaited it.
     pub life: u32,
@@ -88,6 +91,7 @@ impl Host {
     pub fn new(name: &str, index: u16, mortal: bool) -> Host {
         Host {
             name: name.into(),
+            label: name.into(),
             key: HostKey { index, hash: StableHasher::of(name) },
             life: 1,
             up: true,

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use crate::agenda::Event;
 use crate::fault::Fault;
-use crate::site::{Kind, OpCode};
+use crate::host::Work;
+use crate::task::Task;
 use crate::trace::What;
 use crate::world::State;
 
@@ -48,9 +49,11 @@ impl State {
     /// Drops every task of a host; the calls they were handling.
     pub fn kill_tasks(&mut self, host: u16) -> Vec<u32> {
         let mut orphaned = Vec::new();
-        for task in self.tasks.iter_mut().filter(|task| task.host == host && task.alive) {
+        let theirs =
+            |(_, task): &(&mut Option<Work<()>>, &mut Task)| task.host == host && task.alive;
+        for (future, task) in self.futures.iter_mut().zip(&mut self.tasks).filter(theirs) {
             task.alive = false;
-            self.graveyard.extend(task.future.take());
+            self.graveyard.extend(future.take());
             orphaned.extend(task.serves);
         }
         let tasks = &self.tasks;
@@ -72,20 +75,6 @@ impl State {
         true
     }
 
-    /// After a poll: does the host that was polled die?
-    pub fn end_of_poll(&mut self, host: u16) {
-        if self.host(host).object.is_some() {
-            return self.end_of_turn(host);
-        }
-        if self.doomed.is_some() {
-            return self.meet_doom();
-        }
-        let slot = &self.hosts[usize::from(host)];
-        if slot.mortal && self.storm.crashes(&mut self.choices, slot.key, &slot.name) {
-            self.crash(host, Fault::Crash, None);
-        }
-    }
-
     /// The host that a call has doomed dies.
     pub fn meet_doom(&mut self) {
         let Some(doom) = self.doomed.take() else { return };
@@ -94,16 +83,5 @@ impl State {
         if self.calls[doom.call as usize].callee == Some(doom.host) {
             self.handler_died(doom.call);
         }
-    }
-
-    /// The next task to poll, chosen among those that are ready.
-    pub fn next_ready(&mut self) -> Option<u32> {
-        if !self.storm.reorders() || self.ready.len() < 2 {
-            return self.ready.pop_front();
-        }
-        let (of, odds) = (self.ready.len() as u32, self.reorder_odds());
-        let cloud = self.key(crate::world::CLOUD);
-        let at = self.choices.choose(Kind::Ready, cloud, OpCode::NONE, of, odds);
-        self.ready.remove(at as usize)
     }
 }

@@ -1,5 +1,6 @@
 //! The run loop: poll what is ready, then let the next thing happen, until nothing is left to do.
 
+use std::cell::RefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -118,92 +119,76 @@ impl World {
             if state.step() {
                 return state.livelock();
             }
-            drop(state);
-            self.happen(event);
+            self.happen(state, event);
         }
     }
 
     /// Polls until no task is ready.
     fn drain(&self) -> Option<End> {
         let mut woken = Vec::new();
+        let mut state = self.state();
         loop {
-            self.woken.drain(&mut woken);
-            let mut state = self.state();
-            if !woken.is_empty() {
+            if self.woken.any() {
+                self.woken.drain(&mut woken);
                 woken.drain(..).for_each(|task| state.wake(task));
             }
             if !state.graveyard.is_empty() {
                 let graves = std::mem::take(&mut state.graveyard);
                 drop(state);
                 drop(graves);
+                state = self.state();
                 continue;
             }
             let task = state.next_ready()?;
             if state.step() {
                 return Some(state.livelock());
             }
+            let Some((mut future, waker)) = state.take_up(task) else { continue };
             drop(state);
-            if let Some(message) = self.poll(task) {
-                let mut state = self.state();
-                let host = state.tasks[task as usize].host;
-                state.record(host, What::Panic { message });
-                return Some(End::Panic);
+            let mut context = Context::from_waker(waker.waker());
+            // A panic is the application's bug to report with its history, not the end of the search.
+            let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
+            state = self.state();
+            match polled {
+                Ok(Poll::Pending) => state.put_down(task, future, waker),
+                Ok(Poll::Ready(())) => {
+                    state.retire(task, waker);
+                    // The destructor of the future is the application's own code.
+                    drop(state);
+                    drop(future);
+                    state = self.state();
+                }
+                Err(panic) => {
+                    let host = state.tasks[task as usize].host;
+                    state.record(host, What::Panic { message: panic_message(&*panic) });
+                    drop(state);
+                    return Some(End::Panic);
+                }
             }
         }
     }
 
-    /// Polls one task; the message of its panic if it panics.
-    fn poll(&self, task: u32) -> Option<Arc<str>> {
-        let mut state = self.state();
-        let slot = &mut state.tasks[task as usize];
-        slot.ready = false;
-        slot.waits = Waits::Elsewhere;
-        let (mut future, host) = (slot.future.take()?, slot.host);
-        // Borrowed for the poll: cloning it would count references up and down each time.
-        let waker = slot.waker.take()?;
-        state.current = Some(task);
-        state.polling = waker.address();
-        if let Some(object) = &state.host(host).object {
-            object.storage.set_now(state.now);
-        }
-        drop(state);
-        let mut context = Context::from_waker(waker.waker());
-        // A panic is the application's bug to report with its history, not the end of the search.
-        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
-        let mut state = self.state();
-        state.current = None;
-        match polled {
-            Err(panic) => return Some(panic_message(&*panic)),
-            Ok(Poll::Ready(())) => {
-                state.tasks[task as usize].alive = false;
-                state.spare_wakers.extend(waker.into_spare());
-            }
-            Ok(Poll::Pending) => {
-                let slot = &mut state.tasks[task as usize];
-                (slot.future, slot.waker) = (Some(future), Some(waker));
-            }
-        }
-        state.end_of_poll(host);
-        None
-    }
-
-    fn happen(self: &Rc<World>, event: Event) {
+    #[inline(always)]
+    fn happen(self: &Rc<World>, mut state: RefMut<'_, State>, event: Event) {
         match event {
-            Event::Arrive { call, copy } => self.arrive(call, copy),
-            Event::Send { index } => self.send(index),
-            Event::Start { engine } => self.start_engine(*engine),
+            Event::Arrive { call, copy } => self.arrive(state, call, copy),
+            Event::Send { index } => self.send(state, index),
+            Event::Start { engine } => {
+                drop(state);
+                self.start_engine(*engine);
+            }
             Event::Restart { host } => {
-                if self.state().restart(host) {
+                if state.restart(host) {
+                    drop(state);
                     self.boot(host);
                 }
             }
-            other => self.state().happen(other),
+            other => state.happen(other),
         }
     }
 
     /// A request from outside, tried again as often as its sender cares to.
-    fn send(self: &Rc<World>, index: usize) {
-        let state = self.state();
+    fn send(self: &Rc<World>, state: RefMut<'_, State>, index: usize) {
         let send = state.scenario.sends[index].clone();
         let to = worker_for(&state, &send).expect("checked before the run began");
         let host = state.host_named(&send.from).expect("added before the run began");
@@ -231,24 +216,22 @@ impl World {
     /// first, or nothing of the run would ever be freed.
     fn into_run(self: Rc<World>, end: End) -> Run {
         let mut state = self.state();
-        let tasks = std::mem::take(&mut state.tasks);
+        let futures = std::mem::take(&mut state.futures);
+        let parts = std::mem::take(&mut state.parts);
         let graves = std::mem::take(&mut state.graveyard);
         let background = std::mem::take(&mut state.waited);
         // An object in memory holds its environment, and so the world.
         let hosts = std::mem::take(&mut state.hosts);
         state.agenda.clear();
-        let tapeless = Source::Tape(crate::Tape::benign());
-        let choices =
-            std::mem::replace(&mut state.choices, crate::choices::Choices::new(&tapeless));
         let run = Run {
             end,
             trace: std::mem::take(&mut state.trace),
-            draws: choices.into_draws(),
+            draws: state.choices.take_draws(),
             steps: state.steps,
             crashes: state.crashes,
         };
         drop(state);
-        drop((tasks, graves, background, hosts));
+        drop((futures, parts, graves, background, hosts));
         run
     }
 }
@@ -279,6 +262,7 @@ impl State {
         })
     }
 
+    #[inline(always)]
     fn happen(&mut self, event: Event) {
         match event {
             Event::Wake { task } => self.wake(task),

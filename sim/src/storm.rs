@@ -63,6 +63,8 @@ pub(crate) struct Storm {
     active: bool,
     crashes_left: u32,
     faults: FaultSet,
+    /// Kept beside them because it is asked before every step.
+    reorders: bool,
     tables: [Table; Class::ALL.len()],
     rules: Vec<Active>,
 }
@@ -99,6 +101,7 @@ impl Storm {
             active: true,
             crashes_left: scenario.max_crashes,
             faults: scenario.faults,
+            reorders: scenario.faults.contains(Fault::Reorder),
             tables,
             rules: rules.map(|rule| Active { rule, seen: 0, struck: 0 }).collect(),
         }
@@ -106,6 +109,7 @@ impl Storm {
 
     pub fn end(&mut self) {
         self.active = false;
+        self.reorders = false;
         self.rules.clear();
     }
 
@@ -121,7 +125,13 @@ impl Storm {
 
     /// Whether order is drawn.
     pub fn reorders(&self) -> bool {
-        self.active && self.faults.contains(Fault::Reorder)
+        self.reorders
+    }
+
+    /// Whether a host may die after a poll. Asked after each.
+    pub fn kills(&self) -> bool {
+        let drawn = self.crashes_left > 0 && self.faults.contains(Fault::Crash);
+        self.active && (drawn || !self.rules.is_empty())
     }
 
     /// Whether the script wants the next batch of `queue` out of order.
@@ -135,6 +145,11 @@ impl Storm {
         let strikes = active.seen > active.rule.skip;
         active.struck += u32::from(strikes);
         strikes
+    }
+
+    /// Whether nothing can go wrong with a call of that class, which is quicker to know than what does.
+    pub fn spares(&self, class: Class) -> bool {
+        !self.active || self.rules.is_empty() && self.tables[class as usize].faults.is_empty()
     }
 
     /// What goes wrong with this call, if anything does.

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
-use crate::host::Work;
 use crate::time::Time;
 
 /// What a task that is not ready waits for.
@@ -18,18 +17,14 @@ pub(crate) enum Waits {
     Elsewhere,
 }
 
+/// A future on a host: what is known of it. The future itself is kept beside it, see `State::futures`.
+#[derive(Clone, Copy)]
 pub(crate) struct Task {
-    /// Gone while it is polled, and for good when it has finished or died.
-    pub future: Option<Work<()>>,
     pub host: u16,
     /// The call whose handler this is.
     pub serves: Option<u32>,
     pub waits: Waits,
     pub ready: bool,
-    /// Gone like the future.
-    pub waker: Option<TaskWaker>,
-    /// Others to wake with it: combinators that poll a part of a task with a waker of their own.
-    pub parts: Vec<Waker>,
     pub alive: bool,
     /// The gate it may pass, when one is open on its host.
     pub pass: Option<u32>,
@@ -50,11 +45,13 @@ pub(crate) struct Woken {
 }
 
 impl Woken {
+    pub fn any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
+
     pub fn drain(&self, into: &mut Vec<u32>) {
-        if self.any.load(Ordering::Acquire) {
-            self.any.store(false, Ordering::Release);
-            into.append(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
-        }
+        self.any.store(false, Ordering::Release);
+        into.append(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn push(&self, task: u32) {
@@ -93,10 +90,9 @@ impl TaskWaker {
         TaskWaker { waker: Waker::from(target.clone()), target }
     }
 
-    /// The same waker for another task.
-    pub fn retarget(self, task: u32) -> TaskWaker {
+    /// Makes it the waker of another task.
+    pub fn retarget(&self, task: u32) {
         self.target.task.store(task, Ordering::Relaxed);
-        self
     }
 
     pub fn waker(&self) -> &Waker {
@@ -108,9 +104,9 @@ impl TaskWaker {
         self.waker.data().addr()
     }
 
-    /// The waker again, unless somebody could still use it to wake the task it was for.
-    pub fn into_spare(self) -> Option<TaskWaker> {
-        (Arc::strong_count(&self.target) == 2).then_some(self)
+    /// Whether nobody could still use it to wake the task it was for.
+    pub fn is_spare(&self) -> bool {
+        Arc::strong_count(&self.target) == 2
     }
 }
 
@@ -123,12 +119,16 @@ mod tests {
         let woken = Arc::default();
         let kept = TaskWaker::new(1, &woken);
         let copy = kept.waker().clone();
-        assert!(kept.into_spare().is_none(), "the copy would wake another task");
+        assert!(!kept.is_spare(), "the copy would wake another task");
         copy.wake();
-        let spare = TaskWaker::new(2, &woken).into_spare().expect("nobody has a copy");
-        spare.retarget(3).waker().wake_by_ref();
+        let spare = TaskWaker::new(2, &woken);
+        assert!(spare.is_spare(), "nobody has a copy");
+        spare.retarget(3);
+        spare.waker().wake_by_ref();
+        assert!(woken.any());
         let mut tasks = Vec::new();
         woken.drain(&mut tasks);
         assert_eq!(tasks, [1, 3]);
+        assert!(!woken.any());
     }
 }

@@ -76,8 +76,9 @@ fn civil_from_days(days: u64) -> (u64, u64, u64) {
 impl Add<Duration> for Time {
     type Output = Time;
     fn add(self, duration: Duration) -> Time {
-        let ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
-        Time(self.0.saturating_add(ms))
+        // Not by `as_millis`, which is in 128 bits: this is a part of every call.
+        let ms = duration.as_secs().saturating_mul(1_000);
+        Time(self.0.saturating_add(ms).saturating_add(duration.subsec_millis().into()))
     }
 }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub use jsonl::JsonlError;
 
-use crate::call::{Op, Outcome};
+use crate::call::{Op, Outcome, Reply};
 use crate::fault::Fault;
 use crate::hash::StableHasher;
 use crate::queue::{Fate, MessageId};
@@ -188,10 +188,16 @@ impl Trace {
     }
 
     /// Keeps an answer, for the events that tell of it.
+    #[inline(always)]
     pub fn keep(&mut self, outcome: Outcome) -> OutcomeId {
-        let id = OutcomeId(self.outcomes.len() as u32);
-        self.outcomes.push(outcome);
-        id
+        let id = self.outcomes.len();
+        // As with questions: a place, and then what goes there.
+        self.outcomes.push(Ok(Reply::Done));
+        let place = &mut self.outcomes[id];
+        if let Ok(Reply::Done) = place {
+            *place = outcome;
+        }
+        OutcomeId(id as u32)
     }
 
     /// What was asked in `call`.
@@ -268,9 +274,16 @@ impl Trace {
     }
 
     /// A call is about to be made; its number.
-    pub(crate) fn add_op(&mut self, op: Op) -> u32 {
-        self.ops.push(Some(op));
-        self.ops.len() as u32 - 1
+    #[inline(always)]
+    pub(crate) fn add_op(&mut self, op: impl FnOnce() -> Op) -> u32 {
+        let call = self.ops.len();
+        // First a place and then the question, which is large: it would be moved about otherwise.
+        self.ops.push(None);
+        let place = &mut self.ops[call];
+        if place.is_none() {
+            *place = Some(op());
+        }
+        call as u32
     }
 
     pub(crate) fn record(&mut self, at: Time, actor: u16, what: What) {

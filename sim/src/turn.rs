@@ -67,6 +67,7 @@ impl State {
                     let host = self.calls[call as usize].callee.expect("an alarm has an object");
                     self.alarm_ended(host, call, copy, outcome);
                 } else {
+                    let outcome = self.trace.keep(outcome);
                     self.handled(call, copy, outcome, None);
                 }
             }
@@ -107,6 +108,7 @@ impl State {
     }
 
     /// Lets a task run now, or when the gate of its host opens.
+    #[inline(always)]
     pub fn admit(&mut self, task: u32) {
         let (host, pass) = (self.tasks[task as usize].host, self.tasks[task as usize].pass);
         let object = self.hosts[usize::from(host)].object.as_mut();

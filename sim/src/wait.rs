@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::agenda::{Event, TimerId};
-use crate::call::Outcome;
+use crate::call::{Outcome, Reply, Response};
+use crate::error::Error;
 use crate::task::Waits;
 use crate::time::Time;
 use crate::world::World;
@@ -16,16 +17,21 @@ use crate::world::World;
 /// Waits for a time to pass.
 pub(crate) struct Sleep {
     world: Rc<World>,
-    duration: Duration,
-    /// When it ends, once it has begun.
-    until: Option<Time>,
+    end: End,
     /// The task that will be woken then, and by what.
     timer: Option<(u32, TimerId)>,
 }
 
+/// When a sleep ends: known once it has begun.
+#[derive(Clone, Copy)]
+enum End {
+    After(Duration),
+    At(Time),
+}
+
 impl Sleep {
     pub fn new(world: Rc<World>, duration: Duration) -> Sleep {
-        Sleep { world, duration, until: None, timer: None }
+        Sleep { world, end: End::After(duration), timer: None }
     }
 }
 
@@ -33,9 +39,13 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Sleep { world, duration, until, timer } = self.get_mut();
+        let Sleep { world, end, timer } = self.get_mut();
         let mut state = world.state();
-        let until = *until.get_or_insert(state.now + *duration);
+        let until = match *end {
+            End::After(duration) => state.now + duration,
+            End::At(time) => time,
+        };
+        *end = End::At(until);
         if state.now >= until {
             *timer = None;
             return Poll::Ready(());
@@ -119,11 +129,10 @@ impl Call {
     }
 }
 
-impl Future for Call {
-    type Output = Outcome;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let Call { world, call, submitted } = self.get_mut();
+impl Call {
+    /// What `take` makes of the answer, when there is one.
+    fn poll_with<T>(&mut self, cx: &Context<'_>, take: impl FnOnce(&Outcome) -> T) -> Poll<T> {
+        let Call { world, call, submitted } = self;
         let (mut state, call) = (world.state(), *call);
         if !*submitted {
             // A host that is about to die sends nothing more.
@@ -136,7 +145,7 @@ impl Future for Call {
         let flight = &state.calls[call as usize];
         if flight.closed {
             let outcome = flight.outcome.expect("a closed call has its outcome");
-            return Poll::Ready(state.trace.outcome(outcome).clone());
+            return Poll::Ready(take(state.trace.outcome(outcome)));
         }
         let task = state.waiting(cx);
         state.calls[call as usize].task = Some(task);
@@ -145,9 +154,65 @@ impl Future for Call {
     }
 }
 
+impl Future for Call {
+    type Output = Outcome;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
+        self.get_mut().poll_with(cx, Outcome::clone)
+    }
+}
+
+/// A request to a worker that is being made, unless there is no such worker.
+pub(crate) struct Fetch(pub Result<Call, Error>);
+
+impl Future for Fetch {
+    type Output = Result<Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
+        match &mut self.0 {
+            // Out of all the answers there are, only a response is worth a copy.
+            Ok(call) => call.poll_with(cx, |outcome| match outcome {
+                Ok(Reply::Fetch(response)) => Ok(response.clone()),
+                Ok(other) => unreachable!("a fetch was answered with {other}"),
+                Err(error) => Err(error.clone()),
+            }),
+            Err(error) => Poll::Ready(Err(error.clone())),
+        }
+    }
+}
+
 struct Joint<T> {
     output: Option<T>,
     waker: Option<Waker>,
+}
+
+pin_project_lite::pin_project! {
+    /// Spawned work, which gives its result to a handle. Not an `async` block, for the same reason.
+    pub(crate) struct Spawned<F: Future> {
+        #[pin]
+        work: Option<F>,
+        joint: Rc<RefCell<Joint<F::Output>>>,
+    }
+}
+
+impl<F: Future> Future for Spawned<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut this = self.project();
+        let work = this.work.as_mut().as_pin_mut().expect("work that has ended is not polled");
+        let Poll::Ready(output) = work.poll(cx) else { return Poll::Pending };
+        this.work.set(None);
+        let waker = {
+            let mut joint = this.joint.borrow_mut();
+            joint.output = Some(output);
+            joint.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        Poll::Ready(())
+    }
 }
 
 /// The result to come of spawned work.
@@ -158,24 +223,13 @@ pub struct JoinHandle<T> {
 
 impl<T: 'static> JoinHandle<T> {
     /// A handle, and the work that will give it its result.
-    pub(crate) fn new(
+    pub(crate) fn new<F: Future<Output = T>>(
         world: Rc<World>,
-        work: impl Future<Output = T> + 'static,
-    ) -> (JoinHandle<T>, impl Future<Output = ()> + 'static) {
+        work: F,
+    ) -> (JoinHandle<T>, Spawned<F>) {
         let joint = Rc::new(RefCell::new(Joint { output: None, waker: None }));
         let handle = JoinHandle { world, joint: joint.clone() };
-        let work = async move {
-            let output = work.await;
-            let waker = {
-                let mut joint = joint.borrow_mut();
-                joint.output = Some(output);
-                joint.waker.take()
-            };
-            if let Some(waker) = waker {
-                waker.wake();
-            }
-        };
-        (handle, work)
+        (handle, Spawned { work: Some(work), joint })
     }
 }
 

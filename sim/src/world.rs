@@ -17,6 +17,7 @@ use crate::env::Background;
 use crate::error::Error;
 use crate::fault::{Class, Fault};
 use crate::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
+use crate::names::Names;
 use crate::object::ObjectId;
 use crate::object_storage::ObjectStorage;
 use crate::queue::{QueueId, Queues};
@@ -39,7 +40,14 @@ pub(crate) const WORKFLOWS_ACTOR: u16 = 4;
 pub(crate) const D1_ACTOR: u16 = 5;
 
 /// How long an ordinary message travels.
-const LATENCIES_MS: [u64; 6] = [1, 2, 4, 8, 15, 30];
+const LATENCIES: [Duration; 6] = [
+    Duration::from_millis(1),
+    Duration::from_millis(2),
+    Duration::from_millis(4),
+    Duration::from_millis(8),
+    Duration::from_millis(15),
+    Duration::from_millis(30),
+];
 
 /// A call on its way.
 #[derive(Debug)]
@@ -106,15 +114,21 @@ pub(crate) struct State {
     pub trace: Trace,
     pub agenda: Agenda,
     pub tasks: Vec<Task>,
+    /// The future of each task. Gone while it is polled, and for good when it has finished or died.
+    pub futures: Vec<Option<Work<()>>>,
+    /// The waker of each task, gone like its future.
+    pub wakers: Vec<Option<Rc<TaskWaker>>>,
+    /// Others to wake with a task: combinators that poll a part of it with a waker of their own.
+    pub parts: BTreeMap<u32, Vec<Waker>>,
     pub ready: VecDeque<u32>,
-    pub spare_wakers: Vec<TaskWaker>,
+    pub spare_wakers: Vec<Rc<TaskWaker>>,
     /// The task being polled.
     pub current: Option<u32>,
     /// The address of its waker.
     pub polling: usize,
     pub hosts: Vec<Host>,
     /// The hosts by name.
-    pub names: BTreeMap<Arc<str>, u16>,
+    pub names: Names,
     /// The hosts of objects by the digits of their ids.
     pub objects: BTreeMap<Arc<str>, u16>,
     pub calls: Vec<InFlight>,
@@ -163,12 +177,15 @@ impl World {
             trace: Trace::with_room(),
             agenda: Agenda::default(),
             tasks: Vec::with_capacity(192),
+            futures: Vec::with_capacity(192),
+            wakers: Vec::with_capacity(192),
+            parts: BTreeMap::new(),
             ready: VecDeque::new(),
             spare_wakers: Vec::new(),
             current: None,
             polling: 0,
             hosts: Vec::with_capacity(32),
-            names: BTreeMap::new(),
+            names: Names::default(),
             objects: BTreeMap::new(),
             calls: Vec::with_capacity(256),
             r2: R2::default(),
@@ -211,38 +228,45 @@ impl World {
 
     /// Puts a task on a host; it is ready at once.
     pub fn spawn(&self, host: u16, serves: Option<u32>, future: Work<()>) -> u32 {
-        let mut state = self.state();
-        let id = state.tasks.len() as u32;
-        let parent = state.current.map(|task| &state.tasks[task as usize]);
+        self.state().spawn(&self.woken, host, serves, future)
+    }
+}
+
+impl State {
+    /// The same for who has the state in hand.
+    pub fn spawn(
+        &mut self,
+        woken: &Arc<Woken>,
+        host: u16,
+        serves: Option<u32>,
+        future: Work<()>,
+    ) -> u32 {
+        let id = self.tasks.len() as u32;
+        let parent = self.current.map(|task| &self.tasks[task as usize]);
         let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
-        let waker = match state.spare_wakers.pop() {
-            Some(spare) => spare.retarget(id),
-            None => TaskWaker::new(id, &self.woken),
-        };
-        state.tasks.push(Task {
-            future: Some(future),
+        let waker = self.spare_wakers.pop().unwrap_or_else(|| Rc::new(TaskWaker::new(id, woken)));
+        waker.retarget(id);
+        self.tasks.push(Task {
             host,
             serves,
             waits: Waits::Nothing,
             ready: true,
-            waker: Some(waker),
-            parts: Vec::new(),
             alive: true,
             pass,
             listens: false,
             parked: false,
         });
-        state.admit(id);
+        self.futures.push(Some(future));
+        self.wakers.push(Some(waker));
+        self.admit(id);
         id
     }
-}
 
-impl State {
     pub fn add_host(&mut self, name: &str, mortal: bool) -> u16 {
         let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
         let host = Host::new(name, index, mortal);
         self.trace.add_actor(host.name.clone());
-        self.names.entry(host.name.clone()).or_insert(index);
+        self.names.add(&host.name, index);
         self.hosts.push(host);
         index
     }
@@ -264,8 +288,13 @@ impl State {
         host
     }
 
+    pub fn next_invocation(&mut self) -> u32 {
+        self.invocations += 1;
+        self.invocations
+    }
+
     pub fn host_named(&self, name: &str) -> Option<u16> {
-        self.names.get(name).copied()
+        self.names.get(name)
     }
 
     pub fn host(&self, index: u16) -> &Host {
@@ -285,32 +314,34 @@ impl State {
     }
 
     /// How long the next message of this call travels.
+    #[inline(never)]
     pub fn latency(&mut self, host: u16, op: OpCode) -> Duration {
         let of = match self.scenario.timing {
-            Timing::Latency if self.storm.active() => LATENCIES_MS.len() as u32,
+            Timing::Latency if self.storm.active() => LATENCIES.len() as u32,
             Timing::Latency | Timing::Order => 1,
         };
         let odds = if self.choices.swarm().latency() { Odds::Even } else { Odds::Rare(0) };
-        let drawn = self.choices.choose(Kind::Latency, self.key(host), op, of, odds);
-        Duration::from_millis(LATENCIES_MS[drawn as usize])
+        let drawn = self.choices.choose_here(Kind::Latency, self.key(host), op, of, odds);
+        LATENCIES[drawn as usize]
     }
 
     /// The task that waits for what is being polled. When it is a part of the task that is polled,
     /// with a waker of its own, that is woken too.
+    #[inline]
     pub fn waiting(&mut self, cx: &Context<'_>) -> u32 {
         let task = self.current.expect("polled by the engine");
         if cx.waker().data().addr() != self.polling {
-            self.tasks[task as usize].parts.push(cx.waker().clone());
+            self.parts.entry(task).or_default().push(cx.waker().clone());
         }
         task
     }
 
     /// Makes a task ready, once.
     pub fn wake(&mut self, task: u32) {
-        let slot = &mut self.tasks[task as usize];
-        if !slot.parts.is_empty() {
-            slot.parts.drain(..).for_each(Waker::wake);
+        if !self.parts.is_empty() {
+            self.parts.remove(&task).into_iter().flatten().for_each(Waker::wake);
         }
+        let slot = &mut self.tasks[task as usize];
         if slot.alive && !slot.ready {
             slot.ready = true;
             slot.waits = Waits::Nothing;

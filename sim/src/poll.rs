@@ -1,0 +1,82 @@
+//! What comes before a poll and after it.
+
+use std::rc::Rc;
+
+use crate::fault::Fault;
+use crate::host::Work;
+use crate::site::{Kind, OpCode};
+use crate::task::{TaskWaker, Waits};
+use crate::world::State;
+
+impl State {
+    /// The next task to poll, chosen among those that are ready.
+    pub fn next_ready(&mut self) -> Option<u32> {
+        if !self.storm.reorders() || self.ready.len() < 2 {
+            return self.ready.pop_front();
+        }
+        let (of, odds) = (self.ready.len() as u32, self.reorder_odds());
+        let cloud = self.key(crate::world::CLOUD);
+        let at = self.choices.choose(Kind::Ready, cloud, OpCode::NONE, of, odds);
+        self.ready.remove(at as usize)
+    }
+
+    /// Before a poll. The waker too is taken: cloning it would count references each time.
+    #[inline(always)]
+    pub fn take_up(&mut self, task: u32) -> Option<(Work<()>, Rc<TaskWaker>)> {
+        let slot = &mut self.tasks[task as usize];
+        slot.ready = false;
+        slot.waits = Waits::Elsewhere;
+        let host = slot.host;
+        let future = self.futures[task as usize].take()?;
+        let waker = self.wakers[task as usize].take()?;
+        self.current = Some(task);
+        self.polling = waker.address();
+        if let Some(object) = &self.host(host).object {
+            object.storage.set_now(self.now);
+        }
+        Some((future, waker))
+    }
+
+    /// After a poll that leaves more to do.
+    #[inline(always)]
+    pub fn put_down(&mut self, task: u32, future: Work<()>, waker: Rc<TaskWaker>) {
+        self.current = None;
+        // Nobody else gives it these; to know that is cheaper than to drop what might be there.
+        self.futures[task as usize].get_or_insert(future);
+        self.wakers[task as usize].get_or_insert(waker);
+        self.end_of_poll(self.tasks[task as usize].host);
+    }
+
+    /// After its last poll.
+    #[inline(always)]
+    pub fn retire(&mut self, task: u32, waker: Rc<TaskWaker>) {
+        self.current = None;
+        let slot = &mut self.tasks[task as usize];
+        let host = slot.host;
+        slot.alive = false;
+        if waker.is_spare() {
+            self.spare_wakers.push(waker);
+        }
+        self.end_of_poll(host);
+    }
+
+    /// After a poll: does the host that was polled die?
+    #[inline(always)]
+    fn end_of_poll(&mut self, host: u16) {
+        let slot = &self.hosts[usize::from(host)];
+        if slot.object.is_some() || self.doomed.is_some() || slot.mortal && self.storm.kills() {
+            self.meet_fate(host);
+        }
+    }
+
+    fn meet_fate(&mut self, host: u16) {
+        let slot = &self.hosts[usize::from(host)];
+        if slot.object.is_some() {
+            self.end_of_turn(host);
+        } else if self.doomed.is_some() {
+            self.meet_doom();
+        } else if self.storm.crashes(&mut self.choices, slot.key, &slot.name) {
+            self.crash(host, Fault::Crash, None);
+        }
+    }
+}

@@ -1,5 +1,7 @@
 //! What will happen when: the events of a run, ordered by time and then by when they were planned.
 
+use std::num::NonZeroU64;
+
 use crate::queue::{BatchResult, QueueId};
 use crate::time::Time;
 use crate::workflow::Engine;
@@ -44,7 +46,7 @@ struct Entry {
 
 /// A planned event that can be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimerId(u64);
+pub(crate) struct TimerId(NonZeroU64);
 
 /// A sorted list and not a heap: few events are pending at a time and most new ones are for soon, so
 /// there is little to move; and what is called off can be taken out.
@@ -59,8 +61,8 @@ impl Agenda {
     // Within those who know what is planned, it is written where it stays.
     #[inline(always)]
     pub fn plan(&mut self, at: Time, event: Event) -> TimerId {
+        let timer = TimerId(NonZeroU64::MIN.saturating_add(self.planned));
         self.planned += 1;
-        let timer = TimerId(self.planned);
         // Those of its own time were planned before it.
         let sooner = self.entries.iter().rev().take_while(|other| other.at <= at).count();
         self.entries.insert(self.entries.len() - sooner, Entry { at, timer, event });

@@ -22,24 +22,33 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct Body(Bytes);
 
 /// A few bytes are kept in place: to allocate and to count references would cost more than they do.
+// With a tag of one byte, the other 23 are copied in pieces that overlap, and every copy of a copy waits
+// until those are written. The tag is also that of whatever a body is a part of.
 #[derive(Clone)]
+#[repr(u64)]
 enum Bytes {
-    Few(u8, [u8; FEW]),
+    Few(Few),
     Many(Arc<[u8]>),
 }
 
-const FEW: usize = 22;
+#[derive(Clone, Copy)]
+struct Few {
+    len: u8,
+    bytes: [u8; FEW],
+}
+
+const FEW: usize = 15;
 
 impl Body {
     /// No bytes at all.
     pub fn empty() -> Body {
-        Body(Bytes::Few(0, [0; FEW]))
+        Body(Bytes::Few(Few { len: 0, bytes: [0; FEW] }))
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Bytes::Few(len, bytes) => &bytes[..usize::from(*len)],
+            Bytes::Few(few) => &few.bytes[..usize::from(few.len)],
             Bytes::Many(bytes) => bytes,
         }
     }
@@ -106,11 +115,14 @@ impl From<Vec<u8>> for Body {
 
 impl From<&[u8]> for Body {
     fn from(bytes: &[u8]) -> Body {
+        if bytes.is_empty() {
+            return Body::empty();
+        }
         let mut few = [0; FEW];
         match few.get_mut(..bytes.len()) {
             Some(place) => {
                 place.copy_from_slice(bytes);
-                Body(Bytes::Few(bytes.len() as u8, few))
+                Body(Bytes::Few(Few { len: bytes.len() as u8, bytes: few }))
             }
             None => Body(Bytes::Many(Arc::from(bytes))),
         }

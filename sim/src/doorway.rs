@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::fault::{Class, Fault};
 use crate::host::Invocation;
 use crate::object::ObjectError;
+use crate::put::put;
 use crate::queue::{self, BatchResult, MessageBatch};
 use crate::r2;
 use crate::storm::{Crossing, Verdict};
@@ -31,37 +32,29 @@ const NOTICE: Duration = Duration::from_millis(1);
 impl State {
     /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
     pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
-        let call = self.prepare(caller, callee, line, || op);
+        let call = self.prepare(caller, callee, line, op);
         self.submit(call);
         call
     }
 
     /// A call gets its number. It is made when it is submitted, and not before.
-    // Within those who know what is asked, most of it is known beforehand, and the question is written
-    // where it stays.
+    // Within those who know what is asked, most of this is known beforehand.
     #[inline(always)]
-    pub fn prepare(
-        &mut self,
-        caller: u16,
-        callee: Option<u16>,
-        line: Option<u32>,
-        op: impl FnOnce() -> Op,
-    ) -> u32 {
-        let call = self.trace.add_op(op);
-        let op = self.trace.op(call);
-        self.calls.push(InFlight {
+    pub fn prepare(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+        let flight = InFlight {
             caller,
             task: None,
             callee,
-            target: callee.unwrap_or_else(|| service(op)),
+            target: callee.unwrap_or_else(|| service(&op)),
             line,
             code: op.code(),
             class: op.class(),
             verdict: None,
             outcome: None,
             closed: false,
-        });
-        call
+        };
+        put(&mut self.calls, flight);
+        self.trace.add_op(op)
     }
 
     /// The output gate: nothing leaves an object before the writes ahead of it are kept.

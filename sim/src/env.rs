@@ -181,10 +181,11 @@ impl Env {
         let mut state = self.world.state();
         let callee = state.host_named(worker).map(|host| state.host(host));
         let Some(callee) = callee.filter(|host| host.fetch.is_some()) else {
-            return Fetch(Err(Error::app(format!("no worker called `{worker}` serves requests"))));
+            let error = Error::app(format!("no worker called `{worker}` serves requests"));
+            return Fetch(Err(Box::new(error)));
         };
         let (to, callee) = (callee.label.clone(), Some(callee.key.index));
-        let call = state.prepare(self.host(), callee, None, || Op::Fetch { to, request });
+        let call = state.prepare(self.host(), callee, None, Op::Fetch { to, request });
         Fetch(Ok(Call::new(self.world.clone(), call)))
     }
 
@@ -201,7 +202,7 @@ impl Env {
     /// Passes the doorway through a stub.
     pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
         // An operation is large; in the world's keeping it does not make every future large too.
-        let call = self.world.state().prepare(self.host(), callee, line, || op);
+        let call = self.world.state().prepare(self.host(), callee, line, op);
         Call::new(self.world.clone(), call)
     }
 

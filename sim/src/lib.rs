@@ -32,6 +32,7 @@ mod pct;
 mod poll;
 mod producer;
 mod pump;
+mod put;
 pub mod queue;
 pub mod r2;
 mod rng;

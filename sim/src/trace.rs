@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 pub use jsonl::JsonlError;
 
-use crate::call::{Op, Outcome, Reply};
+use crate::call::{Op, Outcome};
 use crate::fault::Fault;
 use crate::hash::StableHasher;
+use crate::put::put;
 use crate::queue::{Fate, MessageId};
 use crate::sqlite::RowChange;
 use crate::time::Time;
@@ -190,14 +191,9 @@ impl Trace {
     /// Keeps an answer, for the events that tell of it.
     #[inline(always)]
     pub fn keep(&mut self, outcome: Outcome) -> OutcomeId {
-        let id = self.outcomes.len();
-        // As with questions: a place, and then what goes there.
-        self.outcomes.push(Ok(Reply::Done));
-        let place = &mut self.outcomes[id];
-        if let Ok(Reply::Done) = place {
-            *place = outcome;
-        }
-        OutcomeId(id as u32)
+        let id = OutcomeId(self.outcomes.len() as u32);
+        put(&mut self.outcomes, outcome);
+        id
     }
 
     /// What was asked in `call`.
@@ -275,19 +271,15 @@ impl Trace {
 
     /// A call is about to be made; its number.
     #[inline(always)]
-    pub(crate) fn add_op(&mut self, op: impl FnOnce() -> Op) -> u32 {
-        let call = self.ops.len();
-        // First a place and then the question, which is large: it would be moved about otherwise.
-        self.ops.push(None);
-        let place = &mut self.ops[call];
-        if place.is_none() {
-            *place = Some(op());
-        }
-        call as u32
+    pub(crate) fn add_op(&mut self, op: Op) -> u32 {
+        let call = self.ops.len() as u32;
+        put(&mut self.ops, Some(op));
+        call
     }
 
+    #[inline(always)]
     pub(crate) fn record(&mut self, at: Time, actor: u16, what: What) {
-        self.events.push(Event { at, actor, what });
+        put(&mut self.events, Event { at, actor, what });
     }
 }
 

@@ -17,21 +17,17 @@ use crate::world::World;
 /// Waits for a time to pass.
 pub(crate) struct Sleep {
     world: Rc<World>,
-    end: End,
+    /// When it ends, once it has begun; until then when it would if it had begun with the run.
+    end: Time,
+    begun: bool,
     /// The task that will be woken then, and by what.
-    timer: Option<(u32, TimerId)>,
-}
-
-/// When a sleep ends: known once it has begun.
-#[derive(Clone, Copy)]
-enum End {
-    After(Duration),
-    At(Time),
+    task: u32,
+    timer: Option<TimerId>,
 }
 
 impl Sleep {
     pub fn new(world: Rc<World>, duration: Duration) -> Sleep {
-        Sleep { world, end: End::After(duration), timer: None }
+        Sleep { world, end: Time::ZERO + duration, begun: false, task: 0, timer: None }
     }
 }
 
@@ -39,27 +35,23 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Sleep { world, end, timer } = self.get_mut();
+        let Sleep { world, end, begun, task, timer } = self.get_mut();
         let mut state = world.state();
-        let until = match *end {
-            End::After(duration) => state.now + duration,
-            End::At(time) => time,
-        };
-        *end = End::At(until);
-        if state.now >= until {
+        if !*begun {
+            (*begun, *end) = (true, state.now + (*end - Time::ZERO));
+        }
+        if state.now >= *end {
             *timer = None;
             return Poll::Ready(());
         }
-        let task = state.waiting(cx);
-        match *timer {
-            // A task that is polled for another reason sleeps on: one wake-up is enough.
-            Some((sleeper, _)) if sleeper == task => {}
-            moved => {
-                moved.into_iter().for_each(|(_, id)| state.agenda.cancel(id));
-                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
-            }
+        let sleeper = state.waiting(cx);
+        // A task that is polled for another reason sleeps on: one wake-up is enough.
+        if timer.is_none() || *task != sleeper {
+            timer.iter().for_each(|moved| state.agenda.cancel(*moved));
+            *timer = Some(state.agenda.plan(*end, Event::Wake { task: sleeper }));
+            *task = sleeper;
         }
-        state.tasks[task as usize].waits = Waits::Until(until);
+        state.tasks[sleeper as usize].waits = Waits::Until(*end);
         Poll::Pending
     }
 }
@@ -67,7 +59,7 @@ impl Future for Sleep {
 impl Drop for Sleep {
     /// Nobody waits any more: a wake-up would poll the task for nothing.
     fn drop(&mut self) {
-        let Some((_, timer)) = self.timer else { return };
+        let Some(timer) = self.timer else { return };
         // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
         if let Some(mut state) = self.world.idle_state() {
             state.agenda.cancel(timer);
@@ -163,7 +155,7 @@ impl Future for Call {
 }
 
 /// A request to a worker that is being made, unless there is no such worker.
-pub(crate) struct Fetch(pub Result<Call, Error>);
+pub(crate) struct Fetch(pub Result<Call, Box<Error>>);
 
 impl Future for Fetch {
     type Output = Result<Response, Error>;
@@ -176,7 +168,7 @@ impl Future for Fetch {
                 Ok(other) => unreachable!("a fetch was answered with {other}"),
                 Err(error) => Err(error.clone()),
             }),
-            Err(error) => Poll::Ready(Err(error.clone())),
+            Err(error) => Poll::Ready(Err((**error).clone())),
         }
     }
 }

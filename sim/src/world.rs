@@ -20,6 +20,7 @@ use crate::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
 use crate::names::Names;
 use crate::object::ObjectId;
 use crate::object_storage::ObjectStorage;
+use crate::put::put;
 use crate::queue::{QueueId, Queues};
 use crate::r2::R2;
 use crate::scenario::{Scenario, Timing};
@@ -246,7 +247,7 @@ impl State {
         let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
         let waker = self.spare_wakers.pop().unwrap_or_else(|| Rc::new(TaskWaker::new(id, woken)));
         waker.retarget(id);
-        self.tasks.push(Task {
+        let task = Task {
             host,
             serves,
             waits: Waits::Nothing,
@@ -255,9 +256,10 @@ impl State {
             pass,
             listens: false,
             parked: false,
-        });
-        self.futures.push(Some(future));
-        self.wakers.push(Some(waker));
+        };
+        put(&mut self.tasks, task);
+        put(&mut self.futures, Some(future));
+        put(&mut self.wakers, Some(waker));
         self.admit(id);
         id
     }
@@ -305,6 +307,7 @@ impl State {
         self.host(host).key
     }
 
+    #[inline(always)]
     pub fn record(&mut self, actor: u16, what: What) {
         self.trace.record(self.now, actor, what);
     }

@@ -1,7 +1,5 @@
 //! What will happen when: the events of a run, ordered by time and then by when they were planned.
 
-use std::num::NonZeroU64;
-
 use crate::queue::{BatchResult, QueueId};
 use crate::time::Time;
 use crate::workflow::Engine;
@@ -46,7 +44,7 @@ struct Entry {
 
 /// A planned event that can be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TimerId(NonZeroU64);
+pub(crate) struct TimerId(u64);
 
 /// A sorted list and not a heap: few events are pending at a time and most new ones are for soon, so
 /// there is little to move; and what is called off can be taken out.
@@ -58,22 +56,23 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    // Within those who know what is planned, it is written where it stays.
+    // Inlined so that an event is written where it stays: see `put`.
     #[inline(always)]
     pub fn plan(&mut self, at: Time, event: Event) -> TimerId {
-        let timer = TimerId(NonZeroU64::MIN.saturating_add(self.planned));
         self.planned += 1;
+        let timer = TimerId(self.planned);
         // Those of its own time were planned before it.
         let sooner = self.entries.iter().rev().take_while(|other| other.at <= at).count();
         self.entries.insert(self.entries.len() - sooner, Entry { at, timer, event });
         timer
     }
 
-    /// Calls an event off; it is as if it had never been planned.
-    pub fn cancel(&mut self, timer: TimerId) {
-        // Most of what is called off is a time limit, and those are among the last to come.
-        if let Some(index) = self.entries.iter().position(|entry| entry.timer == timer) {
-            self.entries.remove(index);
+    /// Calls off what was planned for that time; it is as if it had never been.
+    pub fn cancel(&mut self, at: Time, timer: TimerId) {
+        let later = self.entries.partition_point(|entry| entry.at > at);
+        let mut then = self.entries[later..].iter().take_while(|entry| entry.at == at);
+        if let Some(index) = then.position(|entry| entry.timer == timer) {
+            self.entries.remove(later + index);
         }
     }
 
@@ -142,12 +141,26 @@ mod tests {
         let mut agenda = Agenda::default();
         let mut plan = |at, task| agenda.plan(Time::from_ms(at), Event::Wake { task });
         let (first, _, last) = (plan(1, 1), plan(2, 2), plan(3, 3));
-        agenda.cancel(first);
-        agenda.cancel(last);
-        agenda.cancel(last);
+        agenda.cancel(Time::from_ms(1), first);
+        agenda.cancel(Time::from_ms(3), last);
+        agenda.cancel(Time::from_ms(3), last);
         assert_eq!(agenda.peek().map(|(at, _)| at), Some(Time::from_ms(2)));
         assert_eq!(task(agenda.pop()), 2);
         assert!(agenda.peek().is_none() && agenda.pop().is_none());
+    }
+
+    #[test]
+    fn of_several_events_at_one_time_the_right_one_is_called_off() {
+        for called_off in 0..3 {
+            let mut agenda = Agenda::default();
+            agenda.plan(Time::from_ms(4), Event::Wake { task: 9 });
+            let timers = [0, 1, 2].map(|task| agenda.plan(Time::from_ms(5), Event::Wake { task }));
+            agenda.plan(Time::from_ms(6), Event::Wake { task: 9 });
+            agenda.cancel(Time::from_ms(5), timers[called_off]);
+            let left = std::iter::from_fn(|| agenda.pop()).map(|event| task(Some(event)));
+            let kept = (0..3).filter(|task| *task != called_off as u32);
+            assert!(left.eq([9].into_iter().chain(kept).chain([9])), "without {called_off}");
+        }
     }
 
     #[test]

@@ -22,8 +22,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct Body(Bytes);
 
 /// A few bytes are kept in place: to allocate and to count references would cost more than they do.
-// With a tag of one byte, the other 23 are copied in pieces that overlap, and every copy of a copy waits
-// until those are written. The tag is also that of whatever a body is a part of.
+// A tag of a whole word: with one byte, the other 23 are copied in pieces that overlap, and every copy of a copy
+// waits until those are written. Questions, answers and errors have such a tag for the same reason.
 #[derive(Clone)]
 #[repr(u64)]
 enum Bytes {

@@ -75,7 +75,7 @@ impl fmt::Display for Response {
 /// Everything that can be asked at the doorway, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[repr(u64)]
+#[repr(u64)] // as in `body.rs`
 pub enum Op {
     /// An operation on a bucket.
     R2(r2::Op),
@@ -352,7 +352,7 @@ impl fmt::Display for Op {
 /// Every answer the doorway can give.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[repr(u64)]
+#[repr(u64)] // as in `body.rs`
 pub enum Reply {
     /// From a bucket.
     R2(r2::Reply),

@@ -38,7 +38,7 @@ impl State {
     }
 
     /// A call gets its number. It is made when it is submitted, and not before.
-    // Within those who know what is asked, most of this is known beforehand.
+    // Inlined so that a question is written where it stays: see `put`.
     #[inline(always)]
     pub fn prepare(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
         let flight = InFlight {
@@ -274,14 +274,21 @@ impl State {
         self.outbox.push(Outgoing::Answer { call, copy, outcome });
     }
 
-    /// A handler on a host has finished: its answer goes back, unless the verdict says otherwise.
+    /// A handler on a host has finished.
+    #[inline(always)]
     pub fn handled(
         &mut self,
         call: u32,
         copy: bool,
-        outcome: OutcomeId,
+        outcome: Outcome,
         result: Option<BatchResult>,
     ) {
+        let outcome = self.trace.keep(outcome);
+        self.ended(call, copy, outcome, result);
+    }
+
+    /// Its answer goes back, unless the verdict says otherwise.
+    fn ended(&mut self, call: u32, copy: bool, outcome: OutcomeId, result: Option<BatchResult>) {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
         let fault = flight.fault();
@@ -387,8 +394,7 @@ impl Env {
             Err(_) => queue::Outcome::Exception,
         };
         let result = batch.result(ended);
-        let mut state = self.world().state();
-        let outcome = state.trace.keep(outcome.map(|()| Reply::Done));
-        state.handled(call.call, call.copy, outcome, Some(result));
+        let outcome = outcome.map(|()| Reply::Done);
+        self.world().state().handled(call.call, call.copy, outcome, Some(result));
     }
 }

@@ -23,7 +23,7 @@ use crate::workflow::{self, StepError};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[repr(u64)]
+#[repr(u64)] // as in `body.rs`
 pub enum Error {
     /// The object store refused.
     R2(r2::Error),

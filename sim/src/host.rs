@@ -21,7 +21,9 @@ use crate::workflow::{Engine, WorkflowEvent};
 
 /// A future that lives on one host and dies with it.
 pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
+/// Called with the state in hand: it makes the future, in which the application's handler is called.
 pub(crate) type FetchHandler = Rc<dyn Fn(Env, Invocation) -> Work<()>>;
+/// Likewise.
 pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch, Invocation) -> Work<()>>;
 pub(crate) type WorkflowBody = Rc<dyn Fn(Env, WorkflowEvent, Step) -> Work<Result<Body, Error>>>;
 pub(crate) type BootHandler = Rc<dyn Fn(Env) -> Work<()>>;

@@ -53,7 +53,7 @@ impl State {
             |(_, task): &(&mut Option<Work<()>>, &mut Task)| task.host == host && task.alive;
         for (future, task) in self.futures.iter_mut().zip(&mut self.tasks).filter(theirs) {
             task.alive = false;
-            self.graveyard.extend(future.take());
+            self.graveyard.futures.extend(future.take());
             orphaned.extend(task.serves);
         }
         let tasks = &self.tasks;
@@ -83,5 +83,16 @@ impl State {
         if self.calls[doom.call as usize].callee == Some(doom.host) {
             self.handler_died(doom.call);
         }
+    }
+
+    /// At the end of a run: everything of the application's goes to the graveyard. Whether there was anything.
+    pub fn bury(&mut self) -> bool {
+        let graves = &mut self.graveyard;
+        graves.futures.extend(self.futures.iter_mut().filter_map(Option::take));
+        let objects = self.hosts.iter_mut().filter_map(|host| host.object.as_mut());
+        graves.objects.extend(objects.filter_map(|object| object.instance.take()));
+        graves.background.extend(std::mem::take(&mut self.waited).into_values().flatten());
+        graves.wakers.extend(std::mem::take(&mut self.parts).into_values().flatten());
+        !graves.is_empty()
     }
 }

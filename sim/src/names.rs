@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::hash::mix;
+
 /// How many places there are at first: enough for the hosts of an ordinary run.
 const PLACES: usize = 64;
 
@@ -11,7 +13,7 @@ const PLACES: usize = 64;
 pub(crate) struct Names {
     names: Vec<Name>,
     /// Numbers of names, counting from 1, each at the place of its sum or in the next one that was free.
-    places: Vec<u16>,
+    places: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -52,9 +54,8 @@ impl Names {
         let last = self.places.len() - 1;
         let mut place = sum as usize & last;
         loop {
-            let Some(at) = usize::from(self.places[place]).checked_sub(1) else {
-                return Err(place);
-            };
+            let Some(at) = self.places[place].checked_sub(1) else { return Err(place) };
+            let at = at as usize;
             let other = &self.names[at];
             if other.sum == sum && *other.name == *name {
                 return Ok(at);
@@ -66,27 +67,29 @@ impl Names {
     fn place(&mut self, at: usize) {
         let Name { sum, name, .. } = &self.names[at];
         if let Err(place) = self.find(*sum, name) {
-            self.places[place] = u16::try_from(at + 1).expect("a run has fewer than 65,536 hosts");
+            self.places[place] = at as u32 + 1;
         }
     }
 }
 
 /// Tells most names apart; those that it does not are compared.
 fn sum(name: &str) -> u64 {
-    let mix =
+    let add =
         |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
     let (bytes, len) = (name.as_bytes(), name.len() as u64);
     // The last word overlaps the one before it, which is cheaper than to fill it up.
-    if let Some(last) = bytes.last_chunk() {
+    let sum = if let Some(last) = bytes.last_chunk() {
         let (words, _) = bytes.as_chunks();
         let words = words.iter().chain([last]).map(|word| u64::from_le_bytes(*word));
-        words.fold(len, mix)
+        words.fold(len, add)
     } else if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         let half = |half: &[u8; 4]| u64::from(u32::from_le_bytes(*half));
-        mix(len, half(first) << 32 | half(last))
+        add(len, half(first) << 32 | half(last))
     } else {
-        bytes.iter().fold(len, |sum, byte| mix(sum, u64::from(*byte)))
-    }
+        bytes.iter().fold(len, |sum, byte| add(sum, u64::from(*byte)))
+    };
+    // What differs in the last letter alone must come to differ in the bits that a place is made of.
+    mix(sum)
 }
 
 #[cfg(test)]
@@ -119,5 +122,26 @@ mod tests {
         }
         assert_eq!((known.get("web"), known.find(sum("web"), "other")), (Some(2), Ok(0)));
         assert!(known.find(sum("web"), "another").is_err());
+    }
+
+    #[test]
+    fn names_that_differ_in_a_few_digits_are_not_crowded_together() {
+        let kinds: [fn(u32) -> String; 4] = [
+            |n| format!("classify/{n}"),
+            |n| format!("ROOM:user-{n:04}"),
+            |n| format!("ACCOUNT:{n:06}"),
+            |n| format!("r{n}"),
+        ];
+        for kind in kinds {
+            let mut known = Names::default();
+            (0..1_000).for_each(|n| known.add(&Arc::from(kind(n)), n as u16));
+            let last = known.places.len() - 1;
+            let (mut longest, mut walk) = (0, 0);
+            for place in known.places.iter().chain(&known.places) {
+                walk = if *place == 0 { 0 } else { walk + 1 };
+                longest = longest.max(walk);
+            }
+            assert!(longest < 40, "{}: {longest} in a row of {last}", kind(7));
+        }
     }
 }

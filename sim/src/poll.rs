@@ -41,7 +41,8 @@ impl State {
     #[inline(always)]
     pub fn put_down(&mut self, task: u32, future: Work<()>, waker: Rc<TaskWaker>) {
         self.current = None;
-        // Nobody else gives it these; to know that is cheaper than to drop what might be there.
+        // Nobody else gives it these, and an assignment would have to drop what might be there.
+        debug_assert!(self.futures[task as usize].is_none(), "a task has one future");
         self.futures[task as usize].get_or_insert(future);
         self.wakers[task as usize].get_or_insert(waker);
         self.end_of_poll(self.tasks[task as usize].host);
@@ -60,7 +61,7 @@ impl State {
         self.end_of_poll(host);
     }
 
-    /// After a poll: does the host that was polled die?
+    /// After a poll: does the host that was polled die? Mostly it is soon clear that it does not.
     #[inline(always)]
     fn end_of_poll(&mut self, host: u16) {
         let slot = &self.hosts[usize::from(host)];

@@ -16,7 +16,7 @@ pin_project_lite::pin_project! {
     pub(crate) struct Serve<H, F> {
         handler: Rc<H>,
         env: Env,
-        call: Invocation,
+        invocation: Invocation,
         #[pin]
         work: Option<F>,
         // What is left to wait for when the handler is done: rare, hence not in line with the rest.
@@ -27,9 +27,9 @@ pin_project_lite::pin_project! {
 impl<H, F> Serve<H, F> {
     /// In a box of its own. The box comes first: made elsewhere and moved into it, all of this would be
     /// copied, and only a small part is filled yet.
-    pub fn boxed(handler: Rc<H>, env: Env, call: Invocation) -> Pin<Box<Self>> {
+    pub fn boxed(handler: Rc<H>, env: Env, invocation: Invocation) -> Pin<Box<Self>> {
         let place = Box::new_uninit();
-        Box::into_pin(Box::write(place, Serve { handler, env, call, work: None, rest: None }))
+        Box::into_pin(Box::write(place, Serve { handler, env, invocation, work: None, rest: None }))
     }
 }
 
@@ -42,7 +42,7 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let mut this = self.project();
-        let Invocation { call, copy } = *this.call;
+        let Invocation { call, copy } = *this.invocation;
         if this.work.is_none() && this.rest.is_none() {
             let request = this.env.request(call);
             this.work.set(Some((this.handler)(this.env.clone(), request)));
@@ -52,24 +52,22 @@ where
             this.work.set(None);
             let mut state = this.env.world().state();
             if !state.waited.contains_key(&this.env.invocation()) {
-                let outcome = state.trace.keep(outcome.map(Reply::Fetch));
-                state.handled(call, copy, outcome, None);
+                state.handled(call, copy, outcome.map(Reply::Fetch), None);
                 return Poll::Ready(());
             }
             drop(state);
-            *this.rest = Some(Box::pin(in_background(this.env.clone(), *this.call, outcome)));
+            *this.rest =
+                Some(Box::pin(after_background(this.env.clone(), *this.invocation, outcome)));
         }
         this.rest.as_mut().expect("there is work until it is done").as_mut().poll(cx)
     }
 }
 
 /// The answer goes back when the background is done too, and fails with it.
-async fn in_background(env: Env, call: Invocation, outcome: Result<Response, Error>) {
+async fn after_background(env: Env, of: Invocation, outcome: Result<Response, Error>) {
     let background = env.background().await;
     let outcome = outcome.and_then(|response| background.map(|()| Reply::Fetch(response)));
-    let mut state = env.world().state();
-    let outcome = state.trace.keep(outcome);
-    state.handled(call.call, call.copy, outcome, None);
+    env.world().state().handled(of.call, of.copy, outcome, None);
 }
 
 impl Env {

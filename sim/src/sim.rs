@@ -23,6 +23,8 @@ use crate::world::{CLOUD, InFlight, Line, State, World};
 const ORDER_WINDOW: Duration = Duration::from_secs(1);
 /// Among how many pending events an order is chosen.
 const ORDER_MOST: usize = 8;
+/// How often what destructors leave behind is dropped too. Some always leave more.
+const BURIALS: u32 = 8;
 /// How long a client waits before it tries again.
 const CLIENT_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -159,9 +161,12 @@ impl World {
                     state = self.state();
                 }
                 Err(panic) => {
+                    state.current = None;
+                    drop(state);
+                    drop(future);
+                    state = self.state();
                     let host = state.tasks[task as usize].host;
                     state.record(host, What::Panic { message: panic_message(&*panic) });
-                    drop(state);
                     return Some(End::Panic);
                 }
             }
@@ -216,12 +221,6 @@ impl World {
     /// first, or nothing of the run would ever be freed.
     fn into_run(self: Rc<World>, end: End) -> Run {
         let mut state = self.state();
-        let futures = std::mem::take(&mut state.futures);
-        let parts = std::mem::take(&mut state.parts);
-        let graves = std::mem::take(&mut state.graveyard);
-        let background = std::mem::take(&mut state.waited);
-        // An object in memory holds its environment, and so the world.
-        let hosts = std::mem::take(&mut state.hosts);
         state.agenda.clear();
         let run = Run {
             end,
@@ -230,8 +229,17 @@ impl World {
             steps: state.steps,
             crashes: state.crashes,
         };
+        // Their destructors may ask the world for something, or leave it something more to drop.
+        for _ in 0..BURIALS {
+            if !state.bury() {
+                break;
+            }
+            let graves = std::mem::take(&mut state.graveyard);
+            drop(state);
+            drop(graves);
+            state = self.state();
+        }
         drop(state);
-        drop((futures, parts, graves, background, hosts));
         run
     }
 }

@@ -18,7 +18,6 @@ pub(crate) enum Waits {
 }
 
 /// A future on a host: what is known of it. The future itself is kept beside it, see `State::futures`.
-#[derive(Clone, Copy)]
 pub(crate) struct Task {
     pub host: u16,
     /// The call whose handler this is.

@@ -67,7 +67,6 @@ impl State {
                     let host = self.calls[call as usize].callee.expect("an alarm has an object");
                     self.alarm_ended(host, call, copy, outcome);
                 } else {
-                    let outcome = self.trace.keep(outcome);
                     self.handled(call, copy, outcome, None);
                 }
             }
@@ -97,7 +96,7 @@ impl State {
         slot.up = false;
         let object = slot.object.as_mut().expect("this host is an object");
         object.storage.reset();
-        object.instance = None;
+        self.graveyard.objects.extend(object.instance.take());
         object.gates.clear();
         let alarm = object.alarm.running.take();
         self.close_sockets_of(host);
@@ -202,7 +201,8 @@ impl World {
             let (key, name) = (slot.key, slot.name.clone());
             let State { storm, choices, .. } = &mut *state;
             if storm.evicts(choices, key, &name) {
-                state.object_mut(host).instance = None;
+                let memory = state.object_mut(host).instance.take();
+                state.graveyard.objects.extend(memory);
                 state.record(host, What::Fault { call: None, fault: Fault::Evict, by: None });
             }
         }

@@ -17,17 +17,21 @@ use crate::world::World;
 /// Waits for a time to pass.
 pub(crate) struct Sleep {
     world: Rc<World>,
-    /// When it ends, once it has begun; until then when it would if it had begun with the run.
-    end: Time,
-    begun: bool,
+    end: End,
     /// The task that will be woken then, and by what.
-    task: u32,
-    timer: Option<TimerId>,
+    timer: Option<(u32, TimerId)>,
+}
+
+/// When a sleep ends: known once it has begun.
+#[derive(Clone, Copy)]
+enum End {
+    After(Duration),
+    At(Time),
 }
 
 impl Sleep {
     pub fn new(world: Rc<World>, duration: Duration) -> Sleep {
-        Sleep { world, end: Time::ZERO + duration, begun: false, task: 0, timer: None }
+        Sleep { world, end: End::After(duration), timer: None }
     }
 }
 
@@ -35,23 +39,27 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let Sleep { world, end, begun, task, timer } = self.get_mut();
+        let Sleep { world, end, timer } = self.get_mut();
         let mut state = world.state();
-        if !*begun {
-            (*begun, *end) = (true, state.now + (*end - Time::ZERO));
-        }
-        if state.now >= *end {
+        let until = match *end {
+            End::After(duration) => state.now + duration,
+            End::At(time) => time,
+        };
+        *end = End::At(until);
+        if state.now >= until {
             *timer = None;
             return Poll::Ready(());
         }
-        let sleeper = state.waiting(cx);
-        // A task that is polled for another reason sleeps on: one wake-up is enough.
-        if timer.is_none() || *task != sleeper {
-            timer.iter().for_each(|moved| state.agenda.cancel(*moved));
-            *timer = Some(state.agenda.plan(*end, Event::Wake { task: sleeper }));
-            *task = sleeper;
+        let task = state.waiting(cx);
+        match *timer {
+            // A task that is polled for another reason sleeps on: one wake-up is enough.
+            Some((sleeper, _)) if sleeper == task => {}
+            moved => {
+                moved.into_iter().for_each(|(_, id)| state.agenda.cancel(until, id));
+                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
+            }
         }
-        state.tasks[sleeper as usize].waits = Waits::Until(*end);
+        state.tasks[task as usize].waits = Waits::Until(until);
         Poll::Pending
     }
 }
@@ -59,10 +67,10 @@ impl Future for Sleep {
 impl Drop for Sleep {
     /// Nobody waits any more: a wake-up would poll the task for nothing.
     fn drop(&mut self) {
-        let Some(timer) = self.timer else { return };
+        let (Some((_, timer)), End::At(until)) = (self.timer, self.end) else { return };
         // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
         if let Some(mut state) = self.world.idle_state() {
-            state.agenda.cancel(timer);
+            state.agenda.cancel(until, timer);
         }
     }
 }
@@ -119,9 +127,7 @@ impl Call {
     pub fn new(world: Rc<World>, call: u32) -> Call {
         Call { world, call, submitted: false }
     }
-}
 
-impl Call {
     /// What `take` makes of the answer, when there is one.
     fn poll_with<T>(&mut self, cx: &Context<'_>, take: impl FnOnce(&Outcome) -> T) -> Poll<T> {
         let Call { world, call, submitted } = self;
@@ -179,7 +185,7 @@ struct Joint<T> {
 }
 
 pin_project_lite::pin_project! {
-    /// Spawned work, which gives its result to a handle. Not an `async` block, for the same reason.
+    /// Spawned work, which gives its result to a handle. An `async` block would keep the work twice.
     pub(crate) struct Spawned<F: Future> {
         #[pin]
         work: Option<F>,

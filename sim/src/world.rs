@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::fault::{Class, Fault};
 use crate::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
 use crate::names::Names;
-use crate::object::ObjectId;
+use crate::object::{Instance, ObjectId};
 use crate::object_storage::ObjectStorage;
 use crate::put::put;
 use crate::queue::{QueueId, Queues};
@@ -107,6 +107,25 @@ pub(crate) struct Consumer {
     pub planned: Time,
 }
 
+/// What the dead leave behind, to be dropped while nothing is borrowed: destructors are the application's
+/// own code.
+#[derive(Default)]
+pub(crate) struct Graveyard {
+    pub futures: Vec<Work<()>>,
+    pub objects: Vec<Rc<dyn Instance>>,
+    pub background: Vec<Background>,
+    pub wakers: Vec<Waker>,
+}
+
+impl Graveyard {
+    pub fn is_empty(&self) -> bool {
+        self.futures.is_empty()
+            && self.objects.is_empty()
+            && self.background.is_empty()
+            && self.wakers.is_empty()
+    }
+}
+
 pub(crate) struct State {
     pub now: Time,
     pub scenario: Rc<Scenario>,
@@ -150,9 +169,7 @@ pub(crate) struct State {
     pub lines: Vec<Line>,
     pub gates: u32,
     pub classes: BTreeMap<Arc<str>, Rc<host::Class>>,
-    /// Futures of dead hosts, to be dropped while nothing is borrowed: their destructors are the
-    /// application's own code.
-    pub graveyard: Vec<Work<()>>,
+    pub graveyard: Graveyard,
     pub steps: u32,
     pub crashes: u32,
     pub unique: u64,
@@ -204,7 +221,7 @@ impl World {
             lines: Vec::new(),
             gates: 0,
             classes: BTreeMap::new(),
-            graveyard: Vec::new(),
+            graveyard: Graveyard::default(),
             steps: 0,
             crashes: 0,
             unique: 0,
@@ -317,6 +334,7 @@ impl State {
     }
 
     /// How long the next message of this call travels.
+    // Kept apart: it is long, and drawn from in several places.
     #[inline(never)]
     pub fn latency(&mut self, host: u16, op: OpCode) -> Duration {
         let of = match self.scenario.timing {

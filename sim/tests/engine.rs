@@ -268,6 +268,75 @@ fn background_work_keeps_an_invocation_open_and_its_failure_counts() {
 }
 
 #[test]
+fn an_invocation_whose_host_dies_in_the_background_is_not_answered_and_not_begun_again() {
+    let kill = Kill { at: Time::from_ms(2_000), host: "web".into(), down: None };
+    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { kills: vec![kill], sends, ..Scenario::default() };
+    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            env.log("handled");
+            let inner = env.clone();
+            env.wait_until(async move {
+                inner.sleep(Duration::from_secs(5)).await;
+                Ok(())
+            });
+            Ok(Response::new(200, ""))
+        });
+    })
+    .unwrap();
+    assert_eq!((count(&run, "handled"), count(&run, " end ")), (1, 0), "{}", run.trace);
+    let heard = lines(&run, "client  return");
+    assert_eq!(heard, ["client return #0 error: Network connection lost."], "{}", run.trace);
+}
+
+#[test]
+fn background_work_may_bring_more_and_the_failure_of_the_handler_counts_first() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            let (one, two) = (env.clone(), env.clone());
+            env.wait_until(async move {
+                one.sleep(Duration::from_secs(1)).await;
+                one.wait_until(async move {
+                    two.sleep(Duration::from_secs(1)).await;
+                    two.log("all done");
+                    Ok(())
+                });
+                Err(Error::app("the background failed"))
+            });
+            Err(Error::app("the handler failed"))
+        });
+    });
+    assert_eq!(count(&run, "all done"), 1, "{}", run.trace);
+    assert_eq!(lines(&run, " end "), ["web end #0 error: the handler failed"]);
+    assert!(run.trace.events().last().unwrap().at >= Time::from_ms(2_000), "{}", run.trace);
+}
+
+#[test]
+fn a_waker_that_outlives_its_task_wakes_no_other() {
+    let run = benign(&|cloud| {
+        cloud.worker("web").fetch(|env, _| async move {
+            let kept = env.spawn(std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone()))).await;
+            let inner = env.clone();
+            env.spawn(async move {
+                let mut sleep = std::pin::pin!(inner.sleep(Duration::from_secs(1)));
+                std::future::poll_fn(|cx| {
+                    inner.log("polled");
+                    sleep.as_mut().poll(cx)
+                })
+                .await;
+            });
+            env.sleep(Duration::from_millis(10)).await;
+            kept.wake();
+            env.sleep(Duration::from_millis(10)).await;
+            env.log("looked");
+            Ok(Response::new(200, ""))
+        });
+    });
+    let polled = lines(&run, "log");
+    assert_eq!(polled, ["web log polled", "web log looked", "web log polled"], "{}", run.trace);
+}
+
+#[test]
 fn a_client_tries_again_as_often_as_it_says() {
     let sends = vec![Send::new(Time::ZERO, "PUT", "/a", "x").retried(2)];
     let rules = vec![Rule { times: 2, ..Rule::once(Fault::Fail, "r2.put") }];

@@ -107,9 +107,10 @@ impl DurableObject for Polite {
 }
 
 #[test]
-fn an_object_that_is_evicted_reset_and_left_when_the_run_ends() {
+fn an_object_that_is_evicted_reset_killed_and_left_when_the_run_ends() {
     let rules = vec![Rule::once(Fault::Evict, "POLITE:one")];
-    let run = play(Scenario { rules, ..Scenario::default() }, &|cloud| {
+    let kills = vec![Kill { at: Time::from_ms(30_000), host: "POLITE:one".into(), down: None }];
+    let run = play(Scenario { rules, kills, ..Scenario::default() }, &|cloud| {
         cloud.durable_object::<Polite>("POLITE");
         cloud.client("client", |env| async move {
             let object = env.durable_object("POLITE").get_by_name("one");
@@ -119,9 +120,11 @@ fn an_object_that_is_evicted_reset_and_left_when_the_run_ends() {
             object.rpc("reset", "").await.unwrap_err();
             let object = env.durable_object("POLITE").get_by_name("one");
             object.rpc("hello", "").await.unwrap();
+            env.sleep(Duration::from_secs(20)).await;
+            env.durable_object("POLITE").get_by_name("one").rpc("hello", "").await.unwrap();
         });
     });
     assert_eq!(run.end, End::Quiet, "{}", run.trace);
     let goodbyes = run.trace.to_string().matches("goodbye").count();
-    assert_eq!(goodbyes, 2, "the last is after the history: {}", run.trace);
+    assert_eq!(goodbyes, 3, "the last is after the history: {}", run.trace);
 }

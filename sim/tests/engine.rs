@@ -260,6 +260,7 @@ fn background_work_keeps_an_invocation_open_and_its_failure_counts() {
                 inner.sleep(Duration::from_secs(5)).await;
                 Err(Error::app("the background failed"))
             });
+            env.wait_until(async { Ok(()) });
             Ok(Response::new(200, ""))
         });
     });

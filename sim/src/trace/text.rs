@@ -45,6 +45,27 @@ struct Told<'a> {
 
 impl fmt::Display for Told<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tell(&mut OneLine(f))
+    }
+}
+
+/// Messages of the platform, of panics and of applications may have line breaks; a line of a trace has none.
+struct OneLine<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for (at, line) in text.split('\n').enumerate() {
+            if at > 0 {
+                self.0.write_str(" / ")?;
+            }
+            self.0.write_str(line.trim_end_matches('\r'))?;
+        }
+        Ok(())
+    }
+}
+
+impl Told<'_> {
+    fn tell(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
         let op = |call: &u32| self.trace.op(*call);
         let shown = |id: &OutcomeId| Shown(self.trace.outcome(*id));
@@ -86,8 +107,26 @@ impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Ok(reply) => reply.fmt(f),
-            // Some of the platform's messages have line breaks; a trace line has none.
-            Err(error) => write!(f, "error: {}", error.to_string().replace('\n', " / ")),
+            Err(error) => write!(f, "error: {error}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_whatever_it_tells() {
+        let mut trace = Trace::new(vec!["web".into()]);
+        let (at, actor) = (Time::ZERO, 0);
+        trace.push(Event { at, actor, what: What::Log { text: "one\ntwo\r\nthree".into() } });
+        trace.push(Event { at, actor, what: What::Panic { message: "left: 1\nright: 2".into() } });
+        let text = trace.to_string();
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(
+            text.contains("one / two / three") && text.contains("left: 1 / right: 2"),
+            "{text}"
+        );
     }
 }

@@ -1,7 +1,5 @@
 //! What comes before a poll and after it.
 
-use std::rc::Rc;
-
 use crate::fault::Fault;
 use crate::host::Work;
 use crate::site::{Kind, OpCode};
@@ -22,7 +20,7 @@ impl State {
 
     /// Before a poll. The waker too is taken: cloning it would count references each time.
     #[inline(always)]
-    pub fn take_up(&mut self, task: u32) -> Option<(Work<()>, Rc<TaskWaker>)> {
+    pub fn take_up(&mut self, task: u32) -> Option<(Work<()>, Box<TaskWaker>)> {
         let slot = &mut self.tasks[task as usize];
         slot.ready = false;
         slot.waits = Waits::Elsewhere;
@@ -39,7 +37,7 @@ impl State {
 
     /// After a poll that leaves more to do.
     #[inline(always)]
-    pub fn put_down(&mut self, task: u32, future: Work<()>, waker: Rc<TaskWaker>) {
+    pub fn put_down(&mut self, task: u32, future: Work<()>, waker: Box<TaskWaker>) {
         self.current = None;
         // Nobody else gives it these, and an assignment would have to drop what might be there.
         debug_assert!(self.futures[task as usize].is_none(), "a task has one future");
@@ -50,7 +48,7 @@ impl State {
 
     /// After its last poll.
     #[inline(always)]
-    pub fn retire(&mut self, task: u32, waker: Rc<TaskWaker>) {
+    pub fn retire(&mut self, task: u32, waker: Box<TaskWaker>) {
         self.current = None;
         let slot = &mut self.tasks[task as usize];
         let host = slot.host;

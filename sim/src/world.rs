@@ -137,11 +137,12 @@ pub(crate) struct State {
     /// The future of each task. Gone while it is polled, and for good when it has finished or died.
     pub futures: Vec<Option<Work<()>>>,
     /// The waker of each task, gone like its future.
-    pub wakers: Vec<Option<Rc<TaskWaker>>>,
+    pub wakers: Vec<Option<Box<TaskWaker>>>,
     /// Others to wake with a task: combinators that poll a part of it with a waker of their own.
     pub parts: BTreeMap<u32, Vec<Waker>>,
     pub ready: VecDeque<u32>,
-    pub spare_wakers: Vec<Rc<TaskWaker>>,
+    #[expect(clippy::vec_box, reason = "they move from list to poll and back, one word each")]
+    pub spare_wakers: Vec<Box<TaskWaker>>,
     /// The task being polled.
     pub current: Option<u32>,
     /// The address of its waker.
@@ -262,7 +263,7 @@ impl State {
         let id = self.tasks.len() as u32;
         let parent = self.current.map(|task| &self.tasks[task as usize]);
         let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
-        let waker = self.spare_wakers.pop().unwrap_or_else(|| Rc::new(TaskWaker::new(id, woken)));
+        let waker = self.spare_wakers.pop().unwrap_or_else(|| Box::new(TaskWaker::new(id, woken)));
         waker.retarget(id);
         let task = Task {
             host,

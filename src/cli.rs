@@ -2,12 +2,11 @@
 //! JSON document, happens here and nowhere else.
 
 mod check;
-mod classify;
 mod explore;
 mod failure;
+mod inference;
 mod input;
 mod list;
-mod model;
 mod progress;
 mod replay;
 mod report;
@@ -48,10 +47,10 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios.
     List(list::Args),
-    /// Say what is in images.
-    Classify(classify::Args),
-    /// Get the weights of the classifier, or describe them.
-    Model(model::Args),
+    /// Say what is in images (runs thunderhead-model).
+    Classify(inference::Args),
+    /// Get the weights of the classifier (fetch), or describe them (info); runs thunderhead-model.
+    Model(inference::Args),
 }
 
 /// What a command has to say.
@@ -60,8 +59,7 @@ pub struct Answer {
     text: String,
     /// For tools.
     json: Value,
-    /// The exit code: 0, or 1 when a promise or an expectation is broken or an image fails, or 3 for
-    /// a misfit.
+    /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 for a misfit.
     code: u8,
 }
 
@@ -104,7 +102,7 @@ impl From<Misfit> for Trouble {
 
 /// Reads the command line, does what it says and prints the answer.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let mut cli = Cli::parse();
     let answer = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Explore(args) => explore::explore(args),
@@ -112,8 +110,13 @@ pub fn main() -> ExitCode {
         Command::Replay(args) => replay::replay(args),
         Command::Trace(args) => trace::trace(args),
         Command::List(args) => list::list(args),
-        Command::Classify(args) => classify::classify(args),
-        Command::Model(args) => model::model(args),
+        Command::Classify(args) | Command::Model(args) => {
+            cli.json |= args.want_json();
+            match inference::run() {
+                Ok(code) => return code,
+                Err(trouble) => Err(trouble),
+            }
+        }
     };
     let answer = answer.unwrap_or_else(|trouble| {
         eprintln!("error: {trouble}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::commands::lossy;
 use crate::decode::{Limits, Picture, decode};
 use crate::error::{Error, WeightsError};
 use crate::kernel::Kernel;
@@ -98,6 +99,7 @@ pub enum Origin {
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
     /// The ONNX file.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Who chose it.
     pub origin: Origin,

@@ -1,7 +1,7 @@
 //! Image classification with ResNet-50 on the CPU.
 
 mod classifier;
-pub mod cli;
+pub mod commands;
 pub mod decode;
 mod error;
 mod fast;

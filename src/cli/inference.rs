@@ -1,0 +1,73 @@
+//! `thunderhead classify` and `thunderhead model`, which the program `thunderhead-model` carries out.
+//!
+//! That program is built apart (package `thunderhead-model`), because the inference engine takes
+//! far longer to compile than everything else together.
+
+use std::env::{self, consts::EXE_SUFFIX};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::process::{self, ExitCode};
+
+use super::Trouble;
+
+/// The name of the program, without the `.exe` that it has on Windows.
+const PROGRAM: &str = "thunderhead-model";
+
+/// The arguments of both commands. They are passed on as they stand, `--help` and `--json` among them.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub struct Args {
+    /// Passed on to the program `thunderhead-model`; try `--help`.
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+impl Args {
+    /// Whether `--json` is among them, which clap leaves there.
+    pub fn want_json(&self) -> bool {
+        self.arguments.iter().any(|argument| argument == "--json")
+    }
+}
+
+/// Runs the program with the arguments of this process and answers with its exit code. It reads and
+/// writes the standard streams of this process.
+pub fn run() -> Result<ExitCode, Trouble> {
+    let ended = process::Command::new(program()).args(arguments(env::args_os())).status();
+    let status = ended.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Trouble::Input(missing()),
+        _ => Trouble::Input(format!("cannot run {}: {error}", program().display())),
+    })?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let code =
+        code.ok_or_else(|| Trouble::Input(format!("{PROGRAM} did not end by itself: {status}")))?;
+    Ok(ExitCode::from(code))
+}
+
+/// The program beside this one, where cargo puts it, or else one that the system finds on the PATH.
+fn program() -> PathBuf {
+    let name = format!("{PROGRAM}{EXE_SUFFIX}");
+    let beside = env::current_exe().ok().map(|me| me.with_file_name(&name));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| name.into())
+}
+
+/// `classify …` is the same for the program; `model fetch …` is `fetch …` there. Only `--json` can
+/// come before the command, so its first mention is the command.
+fn arguments(own: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = own.skip(1).collect();
+    let command =
+        arguments.iter().position(|argument| argument == "classify" || argument == "model");
+    if let Some(at) = command.filter(|&at| arguments[at] == "model") {
+        arguments.remove(at);
+    }
+    arguments
+}
+
+/// What to do when the program is nowhere.
+fn missing() -> String {
+    let release = if cfg!(debug_assertions) { "" } else { " --release" };
+    format!(
+        "the program `{PROGRAM}` is neither beside this program nor on the PATH.\n\
+         Build it in the folder of the project with `cargo build{release} -p {PROGRAM}`."
+    )
+}

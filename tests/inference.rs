@@ -1,0 +1,105 @@
+//! `thunderhead classify` and `thunderhead model` run the program `thunderhead-model`; here a script
+//! stands in for it.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use support::scratch;
+
+/// Says what it was given, copies its input, complains and ends with 7.
+const STAND_IN: &str = "#!/bin/sh
+for argument; do printf '<%s>' \"$argument\"; done
+cat
+echo complaint >&2
+exit 7
+";
+
+/// A folder that holds a copy of `thunderhead`, and nothing else unless a test adds it.
+fn folder_with_thunderhead(name: &str) -> PathBuf {
+    let folder = scratch(name);
+    fs::copy(env!("CARGO_BIN_EXE_thunderhead"), folder.join("thunderhead")).expect("copied");
+    folder
+}
+
+fn add_stand_in(folder: &Path) {
+    let program = folder.join("thunderhead-model");
+    fs::write(&program, STAND_IN).expect("written");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("made executable");
+}
+
+/// Runs the copy with "input" on standard input: its exit code, standard output and standard error.
+fn run(folder: &Path, path: &str, args: &[&str]) -> (i32, String, String) {
+    let mut child = Command::new(folder.join("thunderhead"))
+        .args(args)
+        .env("PATH", path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("started");
+    // A program that ends without reading its input closes the pipe.
+    let _ = child.stdin.take().expect("it is piped").write_all(b"input");
+    let output = child.wait_with_output().expect("ended");
+    let text = |bytes| String::from_utf8(bytes).expect("it speaks UTF-8");
+    let code = output.status.code().expect("it ended by itself");
+    (code, text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn arguments_streams_and_exit_code_pass_through() {
+    let folder = folder_with_thunderhead("inference-beside");
+    add_stand_in(&folder);
+    for (args, passed_on) in [
+        (&["classify", "a.png", "--top", "3"][..], "<classify><a.png><--top><3>"),
+        (&["classify", "--json", "--", "-b.png"], "<classify><--json><--><-b.png>"),
+        (&["--json", "classify", "model"], "<--json><classify><model>"),
+        (&["classify", "--help"], "<classify><--help>"),
+        (&["classify"], "<classify>"),
+        (&["model", "fetch", "--from", "model"], "<fetch><--from><model>"),
+        (&["--json", "model", "info"], "<--json><info>"),
+        (&["model", "--help"], "<--help>"),
+        (&["model"], ""),
+    ] {
+        let done = run(&folder, "/usr/bin:/bin", args);
+        assert_eq!(done, (7, format!("{passed_on}input"), "complaint\n".into()), "{args:?}");
+    }
+}
+
+#[test]
+fn a_program_on_the_path_will_do() {
+    let folder = folder_with_thunderhead("inference-on-path");
+    let bin = folder.join("bin");
+    fs::create_dir(&bin).expect("created");
+    add_stand_in(&bin);
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    let (code, stdout, _) = run(&folder, &path, &["classify", "a.png"]);
+    assert_eq!((code, stdout.as_str()), (7, "<classify><a.png>input"));
+}
+
+#[test]
+fn a_missing_program_is_told_with_the_command_that_builds_it() {
+    let folder = folder_with_thunderhead("inference-missing");
+    let (code, stdout, stderr) = run(&folder, "/nowhere", &["classify", "a.png"]);
+    assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.contains("`cargo build -p thunderhead-model`"), "{stderr}");
+    for args in [&["--json", "model", "info"][..], &["classify", "a.png", "--json"]] {
+        let (code, stdout, _) = run(&folder, "/nowhere", args);
+        assert_eq!(code, 2, "{args:?}");
+        let document: serde_json::Value = serde_json::from_str(&stdout).expect("one document");
+        assert!(document["error"].as_str().unwrap().contains("thunderhead-model"), "{document}");
+    }
+}
+
+#[test]
+fn the_help_names_both_commands() {
+    let folder = folder_with_thunderhead("inference-help");
+    let (code, stdout, _) = run(&folder, "/nowhere", &["--help"]);
+    assert_eq!(code, 0);
+    assert!(stdout.contains("  classify") && stdout.contains("  model"), "{stdout}");
+}

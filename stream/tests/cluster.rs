@@ -34,7 +34,7 @@ async fn two_servers_do_not_disturb_each_other() {
 #[test]
 fn without_a_server_there_is_a_sentence_that_says_what_to_do() {
     let error = find_binaries(&[PathBuf::from("/nonexistent")]).unwrap_err();
-    assert!(error.contains("there is none") && error.contains("Run ./test.sh"), "{error}");
+    assert!(error.contains("there is none") && error.contains("Run ./setup.sh"), "{error}");
 }
 
 #[test]

@@ -172,7 +172,7 @@ pub fn find_binaries(candidates: &[PathBuf]) -> Result<PathBuf, String> {
     };
     candidates.iter().find(complete).cloned().ok_or_else(|| {
         "these tests need a PostgreSQL server, and there is none: no `initdb` and `postgres` in \
-         PATH, in /usr/lib/postgresql/*/bin or where `pg_config --bindir` points. Run ./test.sh, \
+         PATH, in /usr/lib/postgresql/*/bin or where `pg_config --bindir` points. Run ./setup.sh, \
          which installs it, or install Debian's package `postgresql` (a running server is not needed)"
             .to_owned()
     })

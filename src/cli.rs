@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use thunderhead_sim::{Misfit, ScriptError};
+use thunderhead_sim::{SetupError, ScriptError};
 
 /// A cloud that throws every storm its platform permits at your code, the same way each time.
 #[derive(Debug, Parser)]
@@ -69,21 +69,21 @@ pub enum Trouble {
     /// The input makes no sense: exit code 2.
     Input(String),
     /// The input does not fit this version or this code: exit code 3.
-    Misfit(String),
+    SetupError(String),
 }
 
 impl Trouble {
     fn code(&self) -> u8 {
         match self {
             Trouble::Input(_) => 2,
-            Trouble::Misfit(_) => 3,
+            Trouble::SetupError(_) => 3,
         }
     }
 }
 
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Trouble::Input(why) | Trouble::Misfit(why)) = self;
+        let (Trouble::Input(why) | Trouble::SetupError(why)) = self;
         f.write_str(why)
     }
 }
@@ -94,8 +94,8 @@ impl From<ScriptError> for Trouble {
     }
 }
 
-impl From<Misfit> for Trouble {
-    fn from(misfit: Misfit) -> Trouble {
+impl From<SetupError> for Trouble {
+    fn from(misfit: SetupError) -> Trouble {
         Trouble::Input(misfit.to_string())
     }
 }

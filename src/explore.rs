@@ -8,7 +8,7 @@ use std::fmt;
 use thunderhead_props::hunt::{self, Strategy as Seeded};
 use thunderhead_props::{Guided, System, Violation, judge};
 use thunderhead_sim::{
-    Case, Enumerate, FaultSet, Misfit, Run, Scenario, Send as Request, Source, Swarm, TraceHash,
+    Case, Enumerate, FaultSet, SetupError, Run, Scenario, Send as Request, Source, Swarm, TraceHash,
 };
 
 use crate::quiet::quietly;
@@ -119,7 +119,7 @@ const SHRUNK: usize = 3;
 
 impl Search {
     /// Hunts. After each batch `go_on` hears how many runs there were and may end it.
-    pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, Misfit> {
+    pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {
         let mut tally = Tally::new(self.system, SHRUNK);
         let mut ended = |tally: &Tally| {
             let enough = self.enough.iter().any(|name| tally.is_broken(name));
@@ -147,7 +147,7 @@ impl Search {
         strategy: Seeded,
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), SetupError> {
         let mut done = 0;
         while done < self.runs {
             let batch: Vec<u64> = (done..self.runs.min(done + SEEDS))
@@ -173,7 +173,7 @@ impl Search {
         &self,
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
-    ) -> Result<(), Misfit> {
+    ) -> Result<(), SetupError> {
         let mut guide = Guided::new(self.system, self.seed, self.max_crashes);
         let mut done = 0;
         while done < self.runs {
@@ -201,7 +201,7 @@ impl Search {
         &self,
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
-    ) -> Result<bool, Misfit> {
+    ) -> Result<bool, SetupError> {
         let mut scenario = hunt::to_enumerate(self.system, self.storm, self.max_crashes);
         if let Some(requests) = &self.requests {
             scenario.sends = requests.clone();
@@ -228,7 +228,7 @@ impl Search {
         scenario: Scenario,
         source: &Source,
         seed: Option<u64>,
-    ) -> Result<(Record, Run), Misfit> {
+    ) -> Result<(Record, Run), SetupError> {
         let run = hunt::play(self.system, self.variant, &scenario, source)?;
         let broken: Vec<&str> =
             judge(self.system.promises(), &run).iter().map(|v| v.invariant).collect();

@@ -2,7 +2,7 @@
 
 use thunderhead_props::{Invariant, Property, System, Violation, hunt};
 use thunderhead_sim::{
-    ExpectWord, Fault, Filter, Kill, Misfit, OpCode, Place, Roster, Rule, Run, Script, ScriptError,
+    ExpectWord, Fault, Filter, Kill, SetupError, OpCode, Place, Roster, Rule, Run, Script, ScriptError,
     ScriptFile, What, closest,
 };
 
@@ -70,7 +70,7 @@ impl Plan {
     }
 
     /// Plays it and judges what happened.
-    pub fn play(&self) -> Result<Played, Misfit> {
+    pub fn play(&self) -> Result<Played, SetupError> {
         let script = self.script();
         let checked = || hunt::check(self.system, self.variant, &script.scenario, &script.source());
         let (run, violations) = quietly(checked)?;

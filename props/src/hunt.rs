@@ -1,7 +1,7 @@
 //! From a seed to a run: the one place that decides what a seed means.
 
 use thunderhead_sim::{
-    Case, End, FaultSet, Misfit, Rng, Run, Scenario, Shrinker, Source, Swarm, Timing, shrink,
+    Case, End, FaultSet, SetupError, Rng, Run, Scenario, Shrinker, Source, Swarm, Timing, shrink,
     simulate,
 };
 
@@ -65,7 +65,7 @@ pub fn play(
     variant: &str,
     scenario: &Scenario,
     source: &Source,
-) -> Result<Run, Misfit> {
+) -> Result<Run, SetupError> {
     simulate(scenario, source, &|cloud| (system.mount)(cloud, variant))
 }
 
@@ -75,7 +75,7 @@ pub fn check(
     variant: &str,
     scenario: &Scenario,
     source: &Source,
-) -> Result<(Run, Vec<Violation>), Misfit> {
+) -> Result<(Run, Vec<Violation>), SetupError> {
     let run = play(system, variant, scenario, source)?;
     let violations = judge(system.promises(), &run);
     debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use proptest::prelude::{ProptestConfig, Rng as _};
 use proptest::strategy::{NewTree, Strategy as Generates, ValueTree};
 use proptest::test_runner::TestRunner;
-use thunderhead_sim::{Case, Misfit, Run, Scenario, Shrinker, Source, Tape};
+use thunderhead_sim::{Case, SetupError, Run, Scenario, Shrinker, Source, Tape};
 
 use crate::hunt::{self, Strategy};
 use crate::invariant::Violation;
@@ -83,7 +83,7 @@ pub struct Storm {
 
 impl Storm {
     /// Plays it.
-    pub fn run(&self) -> Result<Run, Misfit> {
+    pub fn run(&self) -> Result<Run, SetupError> {
         let run = hunt::play(self.system, self.variant, &self.scenario, &self.source)?;
         *self.consumed.borrow_mut() = Some(run.tape());
         Ok(run)

@@ -1,13 +1,17 @@
 //! Every decision that is not the application's own passes through [`Choices::choose`].
 
+mod pct;
+pub mod swarm;
+pub mod tape;
+
 use std::sync::Arc;
 
-use crate::hash::mix;
-use crate::pct::Pct;
-use crate::rng::Rng;
-use crate::site::{self, Kind, OPS_MAX, OpCode, Site};
-use crate::swarm::Swarm;
-use crate::tape::{Deviation, Tape};
+use crate::choices::pct::Pct;
+use crate::choices::swarm::Swarm;
+use crate::choices::tape::{Deviation, Tape};
+use crate::protocol::site::{self, Kind, OPS_MAX, OpCode, Site};
+use crate::values::hash::mix;
+use crate::values::rng::Rng;
 
 /// Counters grow for so many hosts at a time, which is mostly once.
 const HOSTS_USUAL: usize = 32;
@@ -254,7 +258,7 @@ mod tests {
     #[test]
     fn a_tape_answers_its_own_turn_clamps_and_is_benign_where_it_ends() {
         let hosts: Vec<Arc<str>> = vec!["other".into(), "web".into()];
-        let host = HostKey { index: 1, hash: crate::hash::StableHasher::of("web") };
+        let host = HostKey { index: 1, hash: crate::values::hash::StableHasher::of("web") };
         let draw = Draw { kind: Kind::Random, op: OpCode::NONE, host: 1, nth: 2, value: 5, of: 6 };
         let tape = Tape(vec![draw.deviation(&hosts, 5)]);
         let mut choices = Choices::new(&Source::Tape(tape));

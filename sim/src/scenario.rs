@@ -1,12 +1,15 @@
 //! Everything about a run that is not a choice: what is sent, which storm is allowed, how far it goes.
 
+pub mod script;
+pub mod scripted_fault;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::Request;
-use crate::fault::FaultSet;
-use crate::rule::Rule;
-use crate::time::Time;
+use crate::protocol::fault::FaultSet;
+use crate::protocol::http::Request;
+use crate::scenario::scripted_fault::Rule;
+use crate::values::time::Time;
 
 /// The plan of a run. Together with a tape it determines every byte of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +64,12 @@ pub struct Send {
 
 impl Send {
     /// A request at `at` that is tried once.
-    pub fn new(at: Time, method: &str, path: &str, body: impl Into<crate::Body>) -> Send {
+    pub fn new(
+        at: Time,
+        method: &str,
+        path: &str,
+        body: impl Into<crate::values::body::Body>,
+    ) -> Send {
         let request = Request::new(method, path, body);
         Send { at, from: "client".into(), to: None, request, retries: 0 }
     }

@@ -28,7 +28,7 @@ pub fn replay(args: &Args) -> Result<Answer, Trouble> {
         (Ok(plan), _) => plan,
         (Err(error), None) => return Err(error.into()),
         (Err(error), Some(version)) => {
-            return Err(Trouble::Misfit(format!("{}:\n{error}", made_by(&name, version))));
+            return Err(Trouble::SetupError(format!("{}:\n{error}", made_by(&name, version))));
         }
     };
     let Some(failure) = plan.script().failure.clone() else {
@@ -36,7 +36,7 @@ pub fn replay(args: &Args) -> Result<Answer, Trouble> {
             "{name}: nothing is recorded here: there is no [failure] table\n  `thunderhead run {name}` plays a scenario; a failure file without that table was cut off"
         )));
     };
-    let played = plan.play().map_err(|misfit| Trouble::Misfit(format!("{name}: {misfit}")))?;
+    let played = plan.play().map_err(|misfit| Trouble::SetupError(format!("{name}: {misfit}")))?;
     let misfits = misfits(&plan, &failure, &played.run, other.as_deref());
     Ok(if misfits.is_empty() {
         same(&plan, &played)

@@ -1,0 +1,14 @@
+//! What application code holds: the cloud it is mounted on and the handles that its environment gives out.
+
+pub mod agents;
+pub mod bucket;
+pub mod cloud;
+pub mod d1_database;
+pub mod durable_object;
+pub(crate) mod env;
+pub mod outside;
+pub mod producer;
+pub mod roster;
+pub mod step;
+pub mod web_socket;
+pub mod workflow_instance;

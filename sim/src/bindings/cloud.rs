@@ -1,0 +1,222 @@
+//! Setting up a cloud: buckets, queues, workers and clients, before the run begins.
+
+use std::future::Future;
+use std::rc::Rc;
+
+use crate::bindings::durable_object::{DurableObject, ObjectState};
+use crate::bindings::step::Step;
+use crate::engine::env::Env;
+use crate::engine::host::{Class, Work};
+use crate::engine::objects::instance::Construct;
+use crate::engine::workers::Serve;
+use crate::engine::world::{Consumer, D1_ACTOR, World};
+use crate::protocol::error::Error;
+use crate::protocol::http::{Request, Response};
+use crate::protocol::trace::What;
+use crate::services::ai::{Ai, Classifier};
+use crate::services::d1;
+use crate::services::queue::{ConsumerConfig, MessageBatch, QueueConfig};
+use crate::services::r2::BucketConfig;
+use crate::services::workflow::{WorkflowConfig, WorkflowEvent};
+use crate::values::body::Body;
+use crate::values::time::Time;
+
+/// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
+/// the author's, not the storm's.
+pub struct Cloud<'a> {
+    pub(crate) world: &'a Rc<World>,
+}
+
+impl Cloud<'_> {
+    /// Creates a bucket.
+    pub fn bucket(&mut self, name: &str, config: BucketConfig) {
+        let created = self.world.state().r2.create_bucket(name, config);
+        created.unwrap_or_else(|error| panic!("bucket `{name}`: {error}"));
+    }
+
+    /// Creates a queue.
+    pub fn queue(&mut self, name: &str, config: QueueConfig) {
+        let created = self.world.state().queues.create(name, config);
+        created.unwrap_or_else(|error| panic!("queue `{name}`: {error}"));
+    }
+
+    /// Adds a worker: a host that serves requests and batches, dies, and comes back empty.
+    pub fn worker(&mut self, name: &str) -> Worker<'_> {
+        let mut state = self.world.state();
+        assert!(state.host_named(name).is_none(), "there are two hosts called `{name}`");
+        let host = state.add_host(name, true);
+        drop(state);
+        Worker { world: self.world, host }
+    }
+
+    /// Answers pictures with `classifier` instead of by their content alone.
+    pub fn ai(&mut self, classifier: Classifier) {
+        self.world.state().ai = Ai::new(classifier);
+    }
+
+    /// Binds a class of durable objects to a name.
+    pub fn durable_object<T: DurableObject>(&mut self, name: &str) {
+        let construct: Construct = Rc::new(|env, id, storage| {
+            let ctx = ObjectState { env: env.clone(), id, storage };
+            Rc::new(T::new(ctx, env))
+        });
+        let class = Rc::new(Class { construct, alarms: T::ALARM });
+        let before = self.world.state().classes.insert(name.into(), class);
+        assert!(before.is_none(), "there are two classes bound to `{name}`");
+    }
+
+    /// Creates a database.
+    pub fn d1(&mut self, name: &str) {
+        let created = self.world.state().d1.create_database(name);
+        created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
+    }
+
+    /// Applies a migration to a database before the run begins, as a deployment does: statements that all
+    /// take effect. What they put into tables is in the trace. Tables that are created before there are rows
+    /// are ready for every run on the thread.
+    ///
+    /// ```
+    /// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+    ///
+    /// let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
+    /// let scenario = Scenario { sends, ..Scenario::default() };
+    /// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+    ///     cloud.d1("pets");
+    ///     cloud.migrate("pets", &["create table cats (name text)"]);
+    ///     cloud.worker("web").fetch(|env, _request| async move {
+    ///         let cats = env.d1("pets").prepare("select * from cats").raw().await?;
+    ///         Ok(Response::new(200, format!("{} cats", cats.len())))
+    ///     });
+    /// });
+    /// assert!(run.unwrap().trace.to_string().contains(r#"200 "0 cats""#));
+    /// ```
+    pub fn migrate(&mut self, database: &str, migration: &[&str]) {
+        let mut state = self.world.state();
+        for sql in migration {
+            let op = d1::Op::run(database, d1::Statement::new(*sql));
+            let applied = state.d1.apply(Time::ZERO, &op);
+            applied.reply.unwrap_or_else(|error| panic!("migration of `{database}`: {error}"));
+            if !applied.changes.is_empty() {
+                state.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+            }
+        }
+    }
+
+    /// Binds a workflow to a name.
+    pub fn workflow<F>(
+        &mut self,
+        name: &str,
+        config: WorkflowConfig,
+        body: impl Fn(Env, WorkflowEvent, Step) -> F + 'static,
+    ) where
+        F: Future<Output = Result<Body, Error>> + 'static,
+    {
+        let mut state = self.world.state();
+        let defined = state.workflows.define(name, config);
+        defined.unwrap_or_else(|error| panic!("workflow `{name}`: {error}"));
+        let body = Rc::new(body);
+        let body = Rc::new(move |env: Env, engine| -> Work<()> {
+            let (body, step) = (body.clone(), Step::new(env.clone(), engine));
+            Box::pin(async move {
+                // A life that was overtaken by another is not heard any more.
+                let Ok(event) = step.begin().await else { return };
+                let result = body(env, event, step.clone()).await;
+                step.finish(result).await;
+            })
+        });
+        state.bodies.insert(name.into(), body);
+    }
+
+    /// Adds a client: a host outside the cloud that never dies and does `work` from the start.
+    pub fn client<F>(&mut self, name: &str, work: impl FnOnce(Env) -> F)
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        let host = self.client_host(name);
+        let work = work(Env::new(self.world.clone(), host));
+        self.world.spawn(host, None, Box::pin(work));
+    }
+
+    pub(crate) fn client_host(&mut self, name: &str) -> u16 {
+        let mut state = self.world.state();
+        state.host_named(name).unwrap_or_else(|| state.add_host(name, false))
+    }
+}
+
+impl std::fmt::Debug for Cloud<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.world.state().hosts).finish()
+    }
+}
+
+/// A worker under construction.
+pub struct Worker<'a> {
+    world: &'a Rc<World>,
+    host: u16,
+}
+
+impl Worker<'_> {
+    /// Serves requests.
+    pub fn fetch<F>(self, handler: impl Fn(Env, Request) -> F + 'static) -> Self
+    where
+        F: Future<Output = Result<Response, Error>> + 'static,
+    {
+        let handler = Rc::new(handler);
+        self.slot(|host| {
+            host.fetch = Some(Rc::new(move |env, call| Serve::boxed(handler.clone(), env, call)));
+        })
+    }
+
+    /// Consumes a queue. A worker that consumes several tells them apart by
+    /// [`MessageBatch::queue`].
+    pub fn queue<F>(
+        self,
+        queues: &[(&str, ConsumerConfig)],
+        handler: impl Fn(Env, MessageBatch) -> F + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<(), Error>> + 'static,
+    {
+        for (name, config) in queues {
+            let mut state = self.world.state();
+            let set = state.queues.set_consumer(name, config.clone());
+            set.unwrap_or_else(|error| panic!("consumer of `{name}`: {error}"));
+            let id = state.queues.queue_id(name).expect("it has just been configured");
+            state.consumers.insert(id, Consumer { host: self.host, planned: Time::NEVER });
+        }
+        let handler = Rc::new(handler);
+        self.slot(|host| {
+            host.queue = Some(Rc::new(move |env, batch, call| {
+                let handler = handler.clone();
+                Box::pin(async move {
+                    let outcome = handler(env.clone(), batch.clone()).await;
+                    env.consumed(call, &batch, outcome).await;
+                })
+            }));
+        })
+    }
+
+    /// Does `work` each time the worker comes up.
+    pub fn boot<F>(self, work: impl Fn(Env) -> F + 'static) -> Self
+    where
+        F: Future<Output = ()> + 'static,
+    {
+        self.slot(|host| host.boot = Some(Rc::new(move |env| Box::pin(work(env)))))
+    }
+
+    /// Makes it a host that no storm kills.
+    pub(crate) fn immortal(self) -> Self {
+        self.slot(|host| host.mortal = false)
+    }
+
+    fn slot(self, set: impl FnOnce(&mut crate::engine::host::Host)) -> Self {
+        set(&mut self.world.state().hosts[usize::from(self.host)]);
+        self
+    }
+}
+
+impl std::fmt::Debug for Worker<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.world.state().host(self.host).fmt(f)
+    }
+}

@@ -1,0 +1,229 @@
+//! Durable Objects as application code sees them: a class, its state, namespaces and stubs.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::bindings::web_socket::WebSocket;
+use crate::engine::env::Env;
+use crate::engine::host::Work;
+use crate::engine::objects::instance::Instance;
+use crate::engine::objects::storage::ObjectStorage;
+use crate::engine::wait::JoinHandle;
+use crate::protocol::error::Error;
+use crate::protocol::object::{AlarmInfo, ObjectId};
+use crate::protocol::op::Op;
+use crate::protocol::reply::Reply;
+use crate::values::body::Body;
+
+/// A class of durable objects.
+///
+/// An instance lives in memory until its host dies or is evicted; `new` runs again on the next
+/// call. Whatever must survive goes through [`ObjectState::storage`].
+pub trait DurableObject: Sized + 'static {
+    /// Whether the class has an alarm handler; without one no alarm can be set.
+    const ALARM: bool = true;
+
+    /// Wakes an object up.
+    fn new(ctx: ObjectState, env: Env) -> Self;
+
+    /// Answers a call.
+    fn rpc(&self, method: &str, args: Body) -> impl Future<Output = Result<Body, Error>>;
+
+    /// Its alarm has gone off.
+    fn alarm(&self, info: AlarmInfo) -> impl Future<Output = Result<(), Error>> {
+        let _ = info;
+        async { Ok(()) }
+    }
+
+    /// A connected client has sent something.
+    fn web_socket_message(
+        &self,
+        socket: u32,
+        message: Body,
+    ) -> impl Future<Output = Result<(), Error>> {
+        let _ = (socket, message);
+        async { Ok(()) }
+    }
+}
+
+impl<T: DurableObject> Instance for T {
+    fn rpc(self: Rc<Self>, method: Arc<str>, args: Body) -> Work<Result<Body, Error>> {
+        Box::pin(async move { T::rpc(&self, &method, args).await })
+    }
+
+    fn alarm(self: Rc<Self>, info: AlarmInfo) -> Work<Result<(), Error>> {
+        Box::pin(async move { T::alarm(&self, info).await })
+    }
+
+    fn message(self: Rc<Self>, socket: u32, message: Body) -> Work<Result<(), Error>> {
+        Box::pin(async move { T::web_socket_message(&self, socket, message).await })
+    }
+}
+
+/// What an object holds of itself.
+#[derive(Clone)]
+pub struct ObjectState {
+    pub(crate) env: Env,
+    pub(crate) id: ObjectId,
+    pub(crate) storage: ObjectStorage,
+}
+
+impl ObjectState {
+    /// Who it is.
+    pub fn id(&self) -> &ObjectId {
+        &self.id
+    }
+
+    /// What survives.
+    pub fn storage(&self) -> &ObjectStorage {
+        &self.storage
+    }
+
+    /// Keeps every other event out until `work` is done. A failure resets the object.
+    pub fn block_concurrency_while<T: 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + 'static,
+    ) -> JoinHandle<Result<T, Error>> {
+        self.env.block_concurrency_while(work)
+    }
+
+    /// Runs `work` with every other event kept out; its writes are kept or undone as one.
+    pub async fn transaction<T: 'static>(
+        &self,
+        work: impl Future<Output = Result<T, Error>> + 'static,
+    ) -> Result<T, Error> {
+        let storage = self.storage.clone();
+        let inside = async move {
+            storage.begin();
+            let result = work.await;
+            storage.end(result.is_ok());
+            // Only an error of the gate itself resets the object, so this one travels inside.
+            Ok(result)
+        };
+        self.env.block_concurrency_while(inside).await?
+    }
+
+    /// Resets the object: memory and the writes of this turn are gone, callers get the reason.
+    pub async fn abort(&self, reason: Option<&str>) -> ! {
+        let reason = reason.unwrap_or("Application called abort() to reset Durable Object.");
+        self.env.abort(reason);
+        std::future::pending().await
+    }
+
+    /// Sends to every connected client; what a dropped client misses is gone.
+    pub fn broadcast(&self, message: impl Into<Body>) {
+        let message = message.into();
+        for socket in self.env.sockets() {
+            self.env.push(socket, message.clone());
+        }
+    }
+
+    /// The clients that are connected now.
+    pub fn get_web_sockets(&self) -> Vec<u32> {
+        self.env.sockets()
+    }
+
+    /// Sends to one connected client.
+    pub fn send(&self, socket: u32, message: impl Into<Body>) {
+        self.env.push(socket, message.into());
+    }
+}
+
+impl fmt::Debug for ObjectState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectState({})", self.id)
+    }
+}
+
+/// A namespace of objects, bound by its name.
+#[derive(Clone, Debug)]
+pub struct ObjectNamespace {
+    env: Env,
+    name: Arc<str>,
+}
+
+impl ObjectNamespace {
+    pub(crate) fn new(env: Env, name: &str) -> ObjectNamespace {
+        ObjectNamespace { env, name: name.into() }
+    }
+
+    /// The object of that name, always the same one.
+    pub fn id_from_name(&self, name: &str) -> ObjectId {
+        ObjectId::from_name(&self.name, name)
+    }
+
+    /// An object that nobody has yet.
+    pub fn unique_id(&self) -> ObjectId {
+        ObjectId::unique(&self.name, &self.env.unique())
+    }
+
+    /// The id that [`ObjectId`] prints, of this namespace.
+    pub fn id_from_string(&self, text: &str) -> Result<ObjectId, Error> {
+        ObjectId::from_hex(&self.name, text)
+    }
+
+    /// A stub for an object. Nothing happens before it is called.
+    pub fn get(&self, id: ObjectId) -> Stub {
+        let line = self.env.open_line();
+        Stub { env: self.env.clone(), id, line, broken: Rc::default() }
+    }
+
+    /// A stub for the object of that name.
+    pub fn get_by_name(&self, name: &str) -> Stub {
+        self.get(self.id_from_name(name))
+    }
+}
+
+/// A connection to an object. Calls through one stub arrive in their order; after a reset the stub
+/// is broken for good and a new one is needed.
+#[derive(Clone, Debug)]
+pub struct Stub {
+    env: Env,
+    id: ObjectId,
+    line: u32,
+    broken: Rc<RefCell<Option<Error>>>,
+}
+
+impl Stub {
+    /// Which object.
+    pub fn id(&self) -> &ObjectId {
+        &self.id
+    }
+
+    /// Calls a method.
+    pub async fn rpc(&self, method: &str, args: impl Into<Body>) -> Result<Body, Error> {
+        if let Some(error) = self.broken.borrow().clone() {
+            return Err(error);
+        }
+        let callee = self.env.object_host(&self.id)?;
+        let (object, method, args) = (self.env.host_name(callee), method.into(), args.into());
+        let op = Op::Rpc { object, method, args };
+        match self.env.call_on(Some(callee), Some(self.line), op).await {
+            Ok(Reply::Rpc(body)) => Ok(body),
+            Ok(other) => unreachable!("a method was answered with {other}"),
+            Err(error) => {
+                let breaks = match &error {
+                    Error::Object(error) => error.durable_object_reset || error.retryable,
+                    error => *error == Error::NetworkLost,
+                };
+                if breaks {
+                    self.broken.borrow_mut().get_or_insert_with(|| error.clone());
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens a WebSocket to the object.
+    pub async fn connect(&self) -> Result<WebSocket, Error> {
+        let callee = self.env.object_host(&self.id)?;
+        let op = Op::Connect { object: self.env.host_name(callee) };
+        match self.env.call_on(Some(callee), Some(self.line), op).await? {
+            Reply::Socket(socket) => Ok(self.env.socket(socket)),
+            other => unreachable!("a connection was answered with {other}"),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The world outside the cloud: providers that take jobs and call back, websites, a model that
+//! writes text. They are hosts that never die, reached through the same doorway as everything else,
+//! so their requests and callbacks are lost, late, doubled and swapped by the same storm.
+
+mod provider;
+mod text_model;
+mod website;
+
+pub use provider::Provider;
+pub use text_model::TextModel;
+pub use website::{Page, Website};
+
+use std::future::Future;
+
+use crate::bindings::cloud::Cloud;
+use crate::engine::env::Env;
+use crate::protocol::error::Error;
+use crate::protocol::http::{Request, Response};
+
+impl Cloud<'_> {
+    /// Adds a host outside the cloud: it serves requests, keeps its memory and never dies.
+    pub fn outside<F>(&mut self, name: &str, handler: impl Fn(Env, Request) -> F + 'static)
+    where
+        F: Future<Output = Result<Response, Error>> + 'static,
+    {
+        self.worker(name).immortal().fetch(handler);
+    }
+}

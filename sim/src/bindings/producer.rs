@@ -1,0 +1,48 @@
+//! A queue as a producer sees it.
+
+use crate::engine::env::Env;
+use crate::protocol::error::Error;
+use crate::protocol::op::Op;
+use crate::protocol::reply::Reply;
+use crate::services::queue;
+
+/// A queue that messages can be sent to.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    env: Env,
+    name: String,
+}
+
+impl Queue {
+    pub(crate) fn new(env: Env, name: &str) -> Queue {
+        Queue { env, name: name.into() }
+    }
+
+    /// Sends one message. Once this has resolved the queue will not lose it.
+    pub async fn send(&self, body: queue::MessageBody) -> Result<(), Error> {
+        self.call(queue::Op::send(&self.name, body)).await.map(|_| ())
+    }
+
+    /// Sends one message with options of its own.
+    pub async fn send_with(&self, request: queue::MessageSendRequest) -> Result<(), Error> {
+        let queue = self.name.as_str().into();
+        self.call(queue::Op::Send { queue, message: request }).await.map(|_| ())
+    }
+
+    /// Sends up to 100 messages at once, all or none.
+    pub async fn send_batch(&self, messages: Vec<queue::MessageSendRequest>) -> Result<(), Error> {
+        self.call(queue::Op::send_batch(&self.name, messages)).await.map(|_| ())
+    }
+
+    /// How much is waiting.
+    pub async fn metrics(&self) -> Result<queue::Metrics, Error> {
+        Ok(self.call(queue::Op::metrics(&self.name)).await?.metrics())
+    }
+
+    async fn call(&self, op: queue::Op) -> Result<queue::Reply, Error> {
+        match self.env.call(None, Op::Queue(op)).await? {
+            Reply::Queue(reply) => Ok(reply),
+            other => unreachable!("a queue answered with {other}"),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Who is on a cloud once a system is mounted on it: for checking names before a run.
+
+use std::sync::Arc;
+
+use crate::bindings::cloud::Cloud;
+use crate::choices::Source;
+use crate::choices::tape::Tape;
+use crate::engine::world::World;
+use crate::scenario::Scenario;
+use crate::scenario::scripted_fault::glob;
+
+/// The workers of a cloud, its classes of objects and its workflows.
+///
+/// ```
+/// use thunderhead_sim::{Response, Roster};
+///
+/// let roster = Roster::of(&|cloud| {
+///     cloud.worker("web").fetch(|_env, _request| async { Ok(Response::new(200, "")) });
+///     cloud.worker("idle");
+///     cloud.outside("shop", |_env, _request| async { Ok(Response::new(200, "")) });
+/// });
+/// let names: Vec<&str> = roster.workers().collect();
+/// assert_eq!(names, ["web", "idle"]);
+/// assert_eq!(roster.serving().collect::<Vec<_>>(), ["web", "shop"]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Roster {
+    hosts: Vec<Entry>,
+    /// What comes to be during a run, with how its name begins.
+    families: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    name: Arc<str>,
+    mortal: bool,
+    serves: bool,
+}
+
+impl Roster {
+    /// The workers that `mount` sets up.
+    pub fn of(mount: &dyn Fn(&mut Cloud)) -> Roster {
+        let world = World::new(&Scenario::default(), &Source::Tape(Tape::benign()));
+        mount(&mut Cloud { world: &world });
+        let state = world.state();
+        let entry = |host: &crate::engine::host::Host| Entry {
+            name: host.name.clone(),
+            mortal: host.mortal,
+            serves: host.fetch.is_some(),
+        };
+        let objects = state.classes.keys().map(|class| format!("{class}:"));
+        let instances = state.bodies.keys().map(|workflow| format!("{workflow}/"));
+        let families = objects.chain(instances).collect();
+        Roster { hosts: state.hosts.iter().map(entry).collect(), families }
+    }
+
+    /// Every worker that may die.
+    pub fn workers(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().filter(|entry| entry.mortal).map(|entry| &*entry.name)
+    }
+
+    /// Whether `name`, in which `*` stands for anything, can be that of a host that may die: a
+    /// worker, an object as `ROOM:lobby`, an instance of a workflow as `classify/42`.
+    pub fn may_die(&self, name: &str) -> bool {
+        let mut families = self.families.iter();
+        self.workers().any(|worker| glob(name, worker)) || families.any(|family| fits(name, family))
+    }
+
+    /// Whether `name` can be that of an object.
+    pub fn is_object(&self, name: &str) -> bool {
+        let mut objects = self.families.iter().filter(|family| family.ends_with(':'));
+        objects.any(|family| fits(name, family))
+    }
+
+    /// What a script can write for them.
+    pub fn mortals(&self) -> impl Iterator<Item = String> {
+        let families = self.families.iter().map(|family| format!("{family}*"));
+        self.workers().map(String::from).chain(families)
+    }
+
+    /// Those that serve requests, in the cloud or outside.
+    pub fn serving(&self) -> impl Iterator<Item = &str> {
+        self.hosts.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
+    }
+}
+
+/// Whether a name that begins with `family` can fit `pattern`.
+fn fits(pattern: &str, family: &str) -> bool {
+    match pattern.split_once('*') {
+        None => pattern.starts_with(family),
+        Some((head, _)) => head.starts_with(family) || family.starts_with(head),
+    }
+}

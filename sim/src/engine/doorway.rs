@@ -1,0 +1,401 @@
+//! The one doorway: request, verdict, effect, reply. Every crossing between application and
+//! platform, in either direction, goes through [`State::request`] and [`World::arrive`].
+
+use std::cell::RefMut;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::agenda::Event;
+use crate::engine::env::Env;
+use crate::engine::host::Invocation;
+use crate::engine::storm::{Crossing, Verdict};
+use crate::engine::world::{
+    AI_ACTOR, D1_ACTOR, Doom, InFlight, Outgoing, QUEUES_ACTOR, R2_ACTOR, State, WORKFLOWS_ACTOR,
+    World, service,
+};
+use crate::protocol::error::Error;
+use crate::protocol::fault::{Class, Fault};
+use crate::protocol::object::ObjectError;
+use crate::protocol::op::Op;
+use crate::protocol::reply::{Outcome, Reply};
+use crate::protocol::trace::{OutcomeId, What};
+use crate::services::d1;
+use crate::services::queue::{self, BatchResult, MessageBatch};
+use crate::services::r2;
+use crate::services::workflow;
+use crate::values::push_in_place::put;
+
+/// How long a caller waits for a reply that does not come.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How soon the platform notices that a worker died in the middle of a call.
+const NOTICE: Duration = Duration::from_millis(1);
+
+impl State {
+    /// A call sets out. Its reply, if there ever is one, will be in `calls[call]`.
+    pub fn request(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+        let call = self.prepare(caller, callee, line, op);
+        self.submit(call);
+        call
+    }
+
+    /// A call gets its number. It is made when it is submitted, and not before.
+    // Inlined so that a question is written where it stays: see `put`.
+    #[inline(always)]
+    pub fn prepare(&mut self, caller: u16, callee: Option<u16>, line: Option<u32>, op: Op) -> u32 {
+        let flight = InFlight {
+            caller,
+            task: None,
+            callee,
+            target: callee.unwrap_or_else(|| service(&op)),
+            line,
+            code: op.code(),
+            class: op.class(),
+            verdict: None,
+            outcome: None,
+            closed: false,
+        };
+        put(&mut self.calls, flight);
+        self.trace.add_op(op)
+    }
+
+    /// The output gate: nothing leaves an object before the writes ahead of it are kept.
+    pub fn submit(&mut self, call: u32) {
+        let flight = &mut self.calls[call as usize];
+        flight.task = self.current;
+        let caller = flight.caller;
+        if self.current.is_some() && self.host(caller).object.is_some() {
+            self.outbox.push(Outgoing::Call(call));
+        } else {
+            self.depart(call);
+        }
+    }
+
+    fn judge(&mut self, call: u32) -> Option<Verdict> {
+        if self.storm.spares(self.calls[call as usize].class) {
+            return None;
+        }
+        let flight = &self.calls[call as usize];
+        let caller = &self.hosts[usize::from(flight.caller)];
+        // A call to a service can kill its caller; a call to a worker can kill the worker.
+        let victim = flight.callee.map_or(caller, |callee| &self.hosts[usize::from(callee)]);
+        let crossing = Crossing {
+            caller: caller.key,
+            caller_name: &caller.name,
+            mortal: victim.mortal,
+            op: self.trace.op(call),
+            code: flight.code,
+            class: flight.class,
+        };
+        self.storm.verdict(&mut self.choices, &crossing)
+    }
+
+    /// Puts the request on its way, as its verdict says.
+    pub fn depart(&mut self, call: u32) {
+        let flight = &self.calls[call as usize];
+        let (caller, code, class) = (flight.caller, flight.code, flight.class);
+        if class == Class::Journal {
+            let verdict = self.judge(call);
+            return self.write_journal(call, verdict.map(|verdict| verdict.fault));
+        }
+        self.record(caller, What::Call { call });
+        let Some(verdict) = self.judge(call) else {
+            let latency = self.latency(caller, code);
+            return self.plan_arrival(call, latency);
+        };
+        self.calls[call as usize].verdict = Some(Box::new(verdict.clone()));
+        let killing = verdict.fault.is_crash();
+        if !killing {
+            let by = (verdict.fault == Fault::Delay).then_some(verdict.by.as_millis() as u64);
+            self.record(caller, What::Fault { call: Some(call), fault: verdict.fault, by });
+        }
+        match verdict.fault {
+            Fault::Fail => {
+                let error = verdict.error.unwrap_or(Error::NetworkLost);
+                let refused = self.trace.keep(Err(error));
+                self.calls[call as usize].outcome = Some(refused);
+                let latency = self.latency(caller, code);
+                self.plan(latency, Event::Reply { call });
+            }
+            Fault::LoseRequest if class == Class::Socket => self.drop_connection(call),
+            Fault::LoseRequest if matches!(self.trace.op(call), Op::Alarm { .. }) => {
+                self.handler_died(call);
+            }
+            Fault::LoseRequest => self.plan(PATIENCE, Event::GiveUp { call }),
+            Fault::LoseEvent => {}
+            Fault::CrashBefore if service_like(class) => {
+                self.doom_caller(call, verdict.fault);
+            }
+            Fault::Delay => {
+                self.plan_arrival(call, verdict.by);
+                if verdict.by > PATIENCE {
+                    self.plan(PATIENCE, Event::GiveUp { call });
+                }
+            }
+            Fault::Duplicate => {
+                for copy in [false, true] {
+                    let latency = self.latency(caller, code);
+                    self.plan(latency, Event::Arrive { call, copy });
+                }
+            }
+            _ => {
+                let latency = self.latency(caller, code);
+                self.plan_arrival(call, latency);
+            }
+        }
+    }
+
+    /// Plans when a request arrives: not before those that left earlier through the same stub.
+    fn plan_arrival(&mut self, call: u32, after: Duration) {
+        let mut at = self.now + after;
+        if let Some(line) = self.calls[call as usize].line {
+            let line = &mut self.lines[line as usize];
+            at = at.max(line.last);
+            line.last = at;
+            line.pending.push_back(call);
+        }
+        self.agenda.plan(at, Event::Arrive { call, copy: false });
+    }
+
+    /// The host that made this call dies when its poll is over.
+    pub fn doom_caller(&mut self, call: u32, fault: Fault) {
+        let host = self.calls[call as usize].caller;
+        self.doomed = Some(Doom { host, fault, call });
+    }
+
+    fn drop_connection(&mut self, call: u32) {
+        if let Op::Push { socket, .. } | Op::SocketMessage { socket, .. } = *self.trace.op(call) {
+            self.close_socket(socket);
+        }
+    }
+
+    /// A service call takes effect.
+    pub fn effect(&mut self, call: u32, copy: bool) {
+        let (actor, outcome) = match self.trace.op(call) {
+            Op::R2(op) => {
+                let applied = self.r2.apply(self.now, op);
+                let outcome = applied.reply.map(Reply::R2).map_err(Error::R2);
+                return self.took_effect(call, copy, R2_ACTOR, outcome, applied.notifications);
+            }
+            Op::Queue(op) => {
+                let reply = self.queues.apply(self.now, op);
+                (QUEUES_ACTOR, reply.map(Reply::Queue).map_err(Error::Queue))
+            }
+            Op::Notify { queue, event } => {
+                let body = queue::MessageBody::json(event).expect("a notification is JSON");
+                let reply = self.queues.apply(self.now, &queue::Op::send(queue, body));
+                (QUEUES_ACTOR, reply.map(Reply::Queue).map_err(Error::Queue))
+            }
+            Op::Ai(op) => {
+                let few = self.calls[call as usize].verdict.as_ref();
+                let few = few.filter(|verdict| verdict.fault == Fault::FewLabels);
+                let most = few.map_or(usize::MAX, |verdict| verdict.labels);
+                let labels =
+                    self.ai.apply(op).map(|labels| labels.into_iter().take(most).collect());
+                (AI_ACTOR, labels.map(Reply::Ai).map_err(Error::Ai))
+            }
+            Op::D1(op) => {
+                let lags = self.calls[call as usize].verdict.as_ref();
+                let lags = lags.filter(|verdict| verdict.fault == Fault::StaleRead);
+                let stale = lags.map(|verdict| {
+                    op.clone().read_from(d1::ReadFrom::Replica { lag: verdict.lag })
+                });
+                let applied = self.d1.apply(self.now, stale.as_ref().unwrap_or(op));
+                if !applied.changes.is_empty() {
+                    self.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+                }
+                (D1_ACTOR, applied.reply.map(Reply::D1).map_err(Error::D1))
+            }
+            Op::Workflow(op) => {
+                let odd = self.calls[call as usize].verdict.as_ref();
+                let odd = odd.filter(|verdict| verdict.fault == Fault::FalseExists);
+                let odd = odd.and_then(|verdict| workflow::Anomaly::of(op).get(verdict.anomaly));
+                let applied = self.workflows.apply_with(self.now, op, odd.copied());
+                let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
+                self.took_effect(call, copy, WORKFLOWS_ACTOR, outcome, Vec::new());
+                return self.follow(applied.follow);
+            }
+            Op::Push { socket, message } => {
+                let (socket, message) = (*socket, message.clone());
+                let client = self.sockets[socket as usize].client;
+                self.pushed(socket, message);
+                // Nobody waits for the answer to a message on a connection.
+                return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+            }
+            op => unreachable!("{op} is handled by a host"),
+        };
+        self.took_effect(call, copy, actor, outcome, Vec::new());
+        self.plan_pumps();
+    }
+
+    fn took_effect(
+        &mut self,
+        call: u32,
+        copy: bool,
+        actor: u16,
+        outcome: Outcome,
+        notifications: Vec<r2::Notify>,
+    ) {
+        let outcome = self.trace.keep(outcome);
+        self.record(actor, What::Effect { call, outcome });
+        self.calls[call as usize].outcome.get_or_insert(outcome);
+        for notify in notifications {
+            let current = self.current.take();
+            self.request(
+                R2_ACTOR,
+                None,
+                None,
+                Op::Notify { queue: notify.queue, event: notify.event },
+            );
+            self.current = current;
+        }
+        if !copy {
+            self.respond(call, outcome);
+        }
+    }
+
+    /// Sends the reply on its way, as the call's verdict says.
+    fn respond(&mut self, call: u32, outcome: OutcomeId) {
+        let flight = &mut self.calls[call as usize];
+        let (caller, code, class) = (flight.caller, flight.code, flight.class);
+        flight.outcome = Some(outcome);
+        match flight.fault() {
+            Some(Fault::LoseReply) => self.plan(PATIENCE, Event::GiveUp { call }),
+            Some(Fault::CrashAfter) if service_like(class) => {
+                self.crash(caller, Fault::CrashAfter, Some(call));
+            }
+            _ => {
+                let at = self.now + self.latency(caller, code);
+                self.agenda.plan(at, Event::Reply { call });
+            }
+        }
+    }
+
+    /// A handler on an object has finished: its answer leaves with the turn.
+    pub fn answered(&mut self, call: u32, copy: bool, outcome: Outcome) {
+        self.outbox.push(Outgoing::Answer { call, copy, outcome });
+    }
+
+    /// A handler on a host has finished.
+    #[inline(always)]
+    pub fn handled(
+        &mut self,
+        call: u32,
+        copy: bool,
+        outcome: Outcome,
+        result: Option<BatchResult>,
+    ) {
+        let outcome = self.trace.keep(outcome);
+        self.ended(call, copy, outcome, result);
+    }
+
+    /// Its answer goes back, unless the verdict says otherwise.
+    fn ended(&mut self, call: u32, copy: bool, outcome: OutcomeId, result: Option<BatchResult>) {
+        let flight = &self.calls[call as usize];
+        let host = flight.callee.expect("only hosts handle calls");
+        let fault = flight.fault();
+        self.record(host, What::End { call, outcome });
+        if fault == Some(Fault::CrashAfter) {
+            self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });
+            return;
+        }
+        match result {
+            None if copy => {}
+            None => self.respond(call, outcome),
+            // A queue that hears nothing waits for the lease to end.
+            Some(_) if fault == Some(Fault::LoseReply) => {}
+            Some(result) => {
+                let code = self.calls[call as usize].code;
+                let latency = self.latency(host, code);
+                self.plan(latency, Event::Finish { call, result: Box::new(result) });
+            }
+        }
+    }
+
+    /// The worker that should have answered is gone; the platform notices and says so.
+    pub fn handler_died(&mut self, call: u32) {
+        match self.trace.op(call) {
+            Op::Alarm { .. } => {
+                let host = self.calls[call as usize].callee.expect("an alarm has an object");
+                self.alarm_failed(host);
+            }
+            Op::Rpc { .. } | Op::Connect { .. } => {
+                self.answer_later(call, Error::Object(ObjectError::disconnected()));
+            }
+            Op::SocketMessage { .. } => {}
+            Op::Deliver { .. } => {
+                let result = Box::new(BatchResult::died());
+                self.plan(NOTICE, Event::Finish { call, result });
+            }
+            _ => self.plan(NOTICE, Event::GiveUp { call }),
+        }
+    }
+
+    /// The platform answers in place of a handler that is gone.
+    pub fn answer_later(&mut self, call: u32, error: Error) {
+        let answer = self.trace.keep(Err(error));
+        self.calls[call as usize].outcome = Some(answer);
+        self.plan(NOTICE, Event::Reply { call });
+    }
+}
+
+/// Whether a platform service answers it, so that a crash on it is the caller's.
+fn service_like(class: Class) -> bool {
+    matches!(class, Class::Service | Class::Ai | Class::Create | Class::Read)
+}
+
+impl World {
+    /// A request reaches its target.
+    pub fn arrive(self: &Rc<World>, mut state: RefMut<'_, State>, call: u32, copy: bool) {
+        let flight = &state.calls[call as usize];
+        let (fault, callee) = (flight.fault(), flight.callee);
+        if let Some(line) = flight.line {
+            state.lines[line as usize].pending.retain(|pending| *pending != call);
+        }
+        let Some(host) = callee else { return state.effect(call, copy) };
+        if state.host(host).object.is_some() {
+            drop(state);
+            return self.arrive_at_object(host, call, copy);
+        }
+        if !state.host(host).up {
+            return state.handler_died(call);
+        }
+        if fault == Some(Fault::CrashBefore) {
+            state.crash(host, Fault::CrashBefore, Some(call));
+            return state.handler_died(call);
+        }
+        state.record(host, What::Begin { call });
+        let env = Env::within(&mut state, self, host);
+        let (slot, invocation) = (state.host(host), Invocation { call, copy });
+        let work = match state.trace.op(call) {
+            Op::Fetch { .. } => {
+                let handler = slot.fetch.as_ref().expect("checked when it was called");
+                handler(env, invocation)
+            }
+            Op::Deliver { batch, .. } => {
+                let handler = slot.queue.as_ref().expect("a consumer has a handler");
+                handler(env, MessageBatch::new(batch.clone()), invocation)
+            }
+            op => unreachable!("{op} has no handler on a worker"),
+        };
+        state.spawn(&self.woken, host, Some(call), work);
+    }
+}
+
+impl Env {
+    /// A batch has been handled; its marks go back when the background is done too.
+    pub(crate) async fn consumed(
+        &self,
+        call: Invocation,
+        batch: &MessageBatch,
+        outcome: Result<(), Error>,
+    ) {
+        let outcome = outcome.and(self.background().await);
+        let ended = match outcome {
+            Ok(()) => queue::Outcome::Ok,
+            Err(_) => queue::Outcome::Exception,
+        };
+        let result = batch.result(ended);
+        let outcome = outcome.map(|()| Reply::Done);
+        self.world().state().handled(call.call, call.copy, outcome, Some(result));
+    }
+}

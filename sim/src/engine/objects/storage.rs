@@ -1,0 +1,158 @@
+//! The storage of an object, as its own code holds it.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::protocol::error::Error;
+use crate::services::sqlite::{RowChange, Value};
+use crate::services::storage::{self, ListOptions, SqlCursor, Storage};
+use crate::values::body::Body;
+use crate::values::time::Time;
+
+/// SQL, keys and values, and the alarm of one object. Every call takes effect at once; what a turn
+/// has written is kept or lost as one.
+#[derive(Clone)]
+pub struct ObjectStorage {
+    storage: Rc<RefCell<Storage>>,
+    alarms: bool,
+    /// Whether the running alarm handler has set or deleted the alarm itself.
+    touched: Rc<Cell<bool>>,
+}
+
+impl ObjectStorage {
+    pub(crate) fn new(seed: u64, alarms: bool) -> ObjectStorage {
+        let storage = Rc::new(RefCell::new(Storage::new(seed)));
+        ObjectStorage { storage, alarms, touched: Rc::default() }
+    }
+
+    /// Runs SQL: every statement of `query`, of which the last may have parameters.
+    ///
+    /// `BEGIN` and its kin are refused; [`ObjectStorage::transaction_sync`] is the way.
+    pub fn exec(&self, query: &str, bindings: &[Value]) -> Result<SqlCursor, Error> {
+        self.with(|storage| storage.sql().exec(query, bindings))
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &str) -> Result<Option<Body>, Error> {
+        self.with(|storage| storage.get(key))
+    }
+
+    /// Stores a value under a key.
+    pub fn put(&self, key: &str, value: impl Into<Body>) -> Result<(), Error> {
+        self.with(|storage| storage.put(key, value))
+    }
+
+    /// Removes a key; whether it was there.
+    pub fn delete(&self, key: &str) -> Result<bool, Error> {
+        self.with(|storage| storage.delete(key))
+    }
+
+    /// Keys and values in the order of the keys.
+    pub fn list(&self, options: &ListOptions) -> Result<Vec<(Arc<str>, Body)>, Error> {
+        self.with(|storage| storage.list_with_options(options))
+    }
+
+    /// Removes every table, every key and the alarm.
+    pub fn delete_all(&self) {
+        self.storage.borrow_mut().delete_all();
+    }
+
+    /// When the alarm will go off; none inside its own handler, unless that has set a new one.
+    pub fn get_alarm(&self) -> Option<Time> {
+        self.storage.borrow().get_alarm()
+    }
+
+    /// Sets the alarm, in place of one that was set; a time that has passed means soon.
+    pub fn set_alarm(&self, at: Time) -> Result<(), Error> {
+        if !self.alarms {
+            return Err(Error::app(
+                "Your Durable Object class must have an alarm() handler in order to call setAlarm()",
+            ));
+        }
+        self.touched.set(true);
+        self.storage.borrow_mut().set_alarm(at);
+        Ok(())
+    }
+
+    /// Removes the alarm.
+    pub fn delete_alarm(&self) {
+        self.touched.set(true);
+        self.storage.borrow_mut().delete_alarm();
+    }
+
+    /// Does `work` and keeps or undoes its writes as one. Transactions nest.
+    pub fn transaction_sync<T>(&self, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+        self.begin();
+        let result = work();
+        self.end(result.is_ok());
+        result
+    }
+
+    pub(crate) fn begin(&self) {
+        self.storage.borrow_mut().begin_transaction();
+    }
+
+    pub(crate) fn end(&self, keep: bool) {
+        let mut storage = self.storage.borrow_mut();
+        if keep { storage.commit_transaction() } else { storage.rollback_transaction() }
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Storage) -> Result<T, storage::Error>,
+    ) -> Result<T, Error> {
+        work(&mut self.storage.borrow_mut()).map_err(Error::Storage)
+    }
+}
+
+/// What the engine does with it.
+impl ObjectStorage {
+    pub(crate) fn set_now(&self, now: Time) {
+        self.storage.borrow_mut().set_now(now);
+    }
+
+    /// Whether the present turn has written anything.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.storage.borrow().is_dirty()
+    }
+
+    /// Keeps what the turn has written, and tells what that was.
+    pub(crate) fn commit_turn(&self) -> Result<Vec<RowChange>, Error> {
+        let mut storage = self.storage.borrow_mut();
+        storage.commit_turn().map_err(Error::Storage)?;
+        Ok(storage.take_changes())
+    }
+
+    /// Loses what the turn has written.
+    pub(crate) fn reset(&self) {
+        self.storage.borrow_mut().reset();
+    }
+
+    /// The platform's own change of the alarm, which no handler has made.
+    pub(crate) fn replace_alarm(&self, at: Option<Time>) -> Vec<RowChange> {
+        let mut storage = self.storage.borrow_mut();
+        match at {
+            Some(at) => storage.set_alarm(at),
+            None => storage.delete_alarm(),
+        }
+        storage.commit_turn().expect("an alarm breaks no foreign key");
+        storage.take_changes()
+    }
+
+    /// From now on, does the handler touch the alarm?
+    pub(crate) fn watch_alarm(&self) {
+        self.touched.set(false);
+    }
+
+    pub(crate) fn alarm_touched(&self) -> bool {
+        self.touched.get()
+    }
+}
+
+impl fmt::Debug for ObjectStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ObjectStorage")
+    }
+}

@@ -1,0 +1,266 @@
+//! The trace as one page: a lane for each actor on the left, with a line for every message, and the
+//! text on the right. A line that crosses another has overtaken it.
+
+use std::fmt::{Display, Write};
+
+use super::{Event, OutcomeId, Trace, What};
+use crate::protocol::fault::Class;
+
+/// Pixels from one event to the next, and from one lane to the next.
+const ROW: usize = 22;
+const LANE: usize = 20;
+/// Room for the names above the lanes, and how much of a name fits in there.
+const HEAD: usize = 150;
+const NAME: usize = 18;
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+impl Trace {
+    /// A page that needs nothing else, neither files nor a network.
+    pub fn to_html(&self, title: &str) -> String {
+        let page = Page::new(self);
+        let (width, height) =
+            (LANE * (page.lanes.len() + 1), HEAD + ROW * (self.events().len() + 1));
+        let mut text = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
+             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>\
+             <input type=\"search\" placeholder=\"only lines with…\" aria-label=\"only lines with\"></header>\n\
+             <main>\n<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"who called whom\">\n",
+            title = Escaped(title),
+        );
+        page.lanes(&mut text);
+        page.messages(&mut text);
+        page.dots(&mut text);
+        let _ = writeln!(text, "</svg>\n<ol style=\"padding-top:{HEAD}px\">");
+        page.lines(&mut text);
+        let _ = write!(text, "</ol>\n</main>\n<script>\n{SCRIPT}</script>\n</html>\n");
+        text
+    }
+}
+
+struct Page<'a> {
+    trace: &'a Trace,
+    /// The actors to whom anything happened, in the order in which it first did.
+    lanes: Vec<u16>,
+}
+
+impl<'a> Page<'a> {
+    fn new(trace: &'a Trace) -> Page<'a> {
+        let mut lanes = Vec::new();
+        for event in trace.events() {
+            if !lanes.contains(&event.actor) {
+                lanes.push(event.actor);
+            }
+        }
+        Page { trace, lanes }
+    }
+
+    fn x(&self, actor: u16) -> usize {
+        let lane = self.lanes.iter().position(|lane| *lane == actor);
+        LANE * (lane.expect("every actor of an event has a lane") + 1)
+    }
+
+    fn events(&self) -> impl Iterator<Item = (usize, &'a Event)> {
+        self.trace.events().iter().enumerate()
+    }
+
+    /// Names, and lines that are broken while their host is dead.
+    fn lanes(&self, text: &mut String) {
+        for actor in &self.lanes {
+            let (x, hue) = (self.x(*actor), hue(*actor));
+            let name = &self.trace.actors()[usize::from(*actor)];
+            let short: String = name.chars().take(NAME).collect();
+            let name = Escaped(if *short == **name { short } else { short + "…" });
+            let _ = writeln!(
+                text,
+                "<text class=\"name\" style=\"--hue:{hue}\" transform=\"translate({x},{}) rotate(-60)\">{name}</text>",
+                HEAD - 10
+            );
+            let mut own = self.events().filter(|(_, event)| event.actor == *actor).peekable();
+            while let Some((at, event)) = own.next() {
+                let Some((next, _)) = own.peek() else { break };
+                let dead = matches!(event.what, What::Crash { .. } | What::Abort { .. });
+                let class = if dead { "lane dead" } else { "lane" };
+                let (from, to) = (y(at), y(*next));
+                let _ = writeln!(
+                    text,
+                    "<line class=\"{class}\" style=\"--hue:{hue}\" x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\"/>"
+                );
+            }
+        }
+    }
+
+    /// A line for every request that arrived and for every answer that was heard.
+    fn messages(&self, text: &mut String) {
+        let mut asked: Vec<Option<(usize, u16)>> = Vec::new();
+        // Who gave the answer of that number, and when.
+        let mut answered: Vec<(OutcomeId, usize, u16)> = Vec::new();
+        for (at, event) in self.events() {
+            let mut line = |call: u32, class: &str, from: (usize, u16)| {
+                let (x1, y1, x2, y2) = (self.x(from.1), y(from.0), self.x(event.actor), y(at));
+                let _ = writeln!(
+                    text,
+                    "<line class=\"{class}\" data-call=\"{call}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"
+                );
+            };
+            match event.what {
+                What::Call { call } => {
+                    asked.resize(asked.len().max(call as usize + 1), None);
+                    asked[call as usize] = Some((at, event.actor));
+                }
+                What::Begin { call } | What::Effect { call, .. } => {
+                    if let Some(from) = asked.get(call as usize).copied().flatten() {
+                        line(call, "go", from);
+                    }
+                }
+                What::Return { call, outcome } => {
+                    let found = answered.iter().rfind(|(id, ..)| *id == outcome);
+                    if let Some((_, row, actor)) = found {
+                        line(call, "back", (*row, *actor));
+                    }
+                }
+                _ => {}
+            }
+            if let What::Effect { outcome, .. } | What::End { outcome, .. } = event.what {
+                answered.push((outcome, at, event.actor));
+            }
+        }
+    }
+
+    fn dots(&self, text: &mut String) {
+        for (at, event) in self.events() {
+            let (x, y, kind) = (self.x(event.actor), y(at), self.kind(event));
+            let radius = if kind == "quiet" { 3 } else { 5 };
+            let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
+            let _ = writeln!(
+                text,
+                "<circle class=\"{kind}\" style=\"--hue:{}\"{call} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>",
+                hue(event.actor)
+            );
+        }
+    }
+
+    fn lines(&self, text: &mut String) {
+        for (at, event) in self.events() {
+            let number = at + 1;
+            let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
+            let _ = writeln!(
+                text,
+                "<li id=\"{number}\" class=\"{}\"{call}><a href=\"#{number}\">{number}</a> <time>{}</time> \
+                 <b style=\"--hue:{}\" title=\"{actor}\">{actor}</b>{}</li>",
+                self.kind(event),
+                event.at,
+                hue(event.actor),
+                Escaped(self.trace.told(event)),
+                actor = Escaped(self.trace.actor(event)),
+            );
+        }
+    }
+
+    /// How much it matters to whom is looking for what went wrong.
+    fn kind(&self, event: &Event) -> &'static str {
+        match event.what {
+            What::Crash { .. }
+            | What::Fault { .. }
+            | What::Abort { .. }
+            | What::AlarmDropped
+            | What::Panic { .. }
+            | What::Stuck { .. }
+            | What::Livelock { .. } => "wrong",
+            What::Rows { .. } | What::Settle { .. } => "kept",
+            What::Effect { call, .. } if self.trace.op(call).class() != Class::Journal => "kept",
+            _ => "quiet",
+        }
+    }
+}
+
+/// The call that an event is about.
+fn call(event: &Event) -> Option<u32> {
+    match event.what {
+        What::Call { call }
+        | What::Begin { call }
+        | What::Effect { call, .. }
+        | What::End { call, .. }
+        | What::Return { call, .. } => Some(call),
+        What::Crash { call, .. } | What::Fault { call, .. } | What::Settle { call, .. } => call,
+        _ => None,
+    }
+}
+
+fn y(row: usize) -> usize {
+    HEAD + ROW * row + ROW / 2
+}
+
+/// Colours that neighbours do not share.
+fn hue(actor: u16) -> u32 {
+    u32::from(actor) * 137 % 360
+}
+
+/// Text that is no markup.
+struct Escaped<T>(T);
+
+impl<T: Display> Display for Escaped<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for c in self.0.to_string().chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::error::Error;
+    use crate::protocol::fault::Fault;
+    use crate::protocol::http::Request;
+    use crate::protocol::op::Op;
+    use crate::protocol::reply::Reply;
+    use crate::values::time::Time;
+
+    fn trace(events: &[(u16, What)], outcomes: &[crate::protocol::op::Outcome]) -> Trace {
+        let mut trace = Trace::new(["alice", "web", "idle"].map(Into::into).into());
+        let request = Request::new("GET", "/<b>", "\"&");
+        trace.set_op(0, Op::Fetch { to: "web".into(), request });
+        outcomes.iter().for_each(|outcome| _ = trace.keep(outcome.clone()));
+        for (actor, what) in events {
+            trace.push(Event { at: Time::ZERO, actor: *actor, what: what.clone() });
+        }
+        trace
+    }
+
+    #[test]
+    fn a_line_is_drawn_for_what_arrived_and_none_for_what_was_lost() {
+        let (heard, lost) = (OutcomeId(0), OutcomeId(1));
+        let outcomes = [Ok(Reply::Done), Err(Error::NetworkLost)];
+        let asked = [(0, What::Call { call: 0 }), (1, What::Begin { call: 0 })];
+        let ended = (1, What::End { call: 0, outcome: heard });
+        let returned = |outcome| (0, What::Return { call: 0, outcome });
+        let drawn = |events: &[(u16, What)]| {
+            let page = trace(events, &outcomes).to_html("a story");
+            (page.matches("class=\"go\"").count(), page.matches("class=\"back\"").count())
+        };
+        let [call, begin] = asked;
+        assert_eq!(drawn(&[call.clone(), begin.clone(), ended.clone(), returned(heard)]), (1, 1));
+        assert_eq!(drawn(&[call.clone(), begin.clone(), ended, returned(lost)]), (1, 0));
+        assert_eq!(drawn(&[call.clone(), returned(lost)]), (0, 0));
+        assert_eq!(drawn(&[call, begin.clone(), begin]), (2, 0), "twice");
+    }
+
+    #[test]
+    fn text_is_no_markup_who_did_nothing_has_no_lane_and_a_dead_host_shows() {
+        let crash = What::Crash { fault: Fault::Crash, call: None };
+        let events = [(1, What::Begin { call: 0 }), (1, crash), (1, What::Boot { life: 2 })];
+        let page = trace(&events, &[]).to_html("1 < 2");
+        assert!(page.contains("<title>1 &lt; 2</title>") && page.contains("GET /&lt;b&gt; &quot;"));
+        assert_eq!(page.matches("class=\"name\"").count(), 1);
+        assert_eq!(page.matches("class=\"lane dead\"").count(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! The trace for tools: one JSON object per event, with everything the text has and the data behind.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Event, Trace, What};
+use crate::protocol::op::Op;
+use crate::protocol::reply::Outcome;
+use crate::values::time::Time;
+
+#[derive(Serialize, Deserialize)]
+struct Line<'a> {
+    at: Time,
+    n: usize,
+    actor: Arc<str>,
+    #[serde(flatten)]
+    what: Cow<'a, What>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    op: Option<Cow<'a, Op>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcome: Option<Cow<'a, Outcome>>,
+}
+
+/// How far ahead of those before it the number of a call may be: numbers are given out one by one,
+/// and a file that claims otherwise is not one of ours.
+const CALLS_APART: usize = 1 << 16;
+
+/// A line that is not an event.
+#[derive(Debug)]
+pub struct JsonlError {
+    line: usize,
+    reason: String,
+}
+
+impl fmt::Display for JsonlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: not a trace event: {}", self.line, self.reason)
+    }
+}
+
+impl std::error::Error for JsonlError {}
+
+impl Trace {
+    /// One JSON object per event.
+    pub fn to_jsonl(&self) -> String {
+        let mut text = String::new();
+        for (at, event) in self.events().iter().enumerate() {
+            let actor = self.actors()[usize::from(event.actor)].clone();
+            let (op, outcome) = self.carried(event);
+            let line = Line {
+                at: event.at,
+                n: at + 1,
+                actor,
+                what: Cow::Borrowed(&event.what),
+                op: op.map(Cow::Borrowed),
+                outcome: outcome.map(Cow::Borrowed),
+            };
+            text += &serde_json::to_string(&line).expect("a trace event is always JSON");
+            text.push('\n');
+        }
+        text
+    }
+
+    /// Reads what [`Trace::to_jsonl`] wrote.
+    pub fn from_jsonl(text: &str) -> Result<Trace, JsonlError> {
+        let mut trace = Trace::default();
+        for (at, line) in text.lines().enumerate() {
+            let wrong = |reason: String| JsonlError { line: at + 1, reason };
+            let line: Line =
+                serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+            let known = trace.actors.iter().position(|name| *name == line.actor);
+            let actor = known.unwrap_or_else(|| {
+                trace.actors.push(line.actor.clone());
+                trace.actors.len() - 1
+            });
+            let actor = u16::try_from(actor).map_err(|_| wrong("too many actors".into()))?;
+            let (op, outcome) = (line.op.map(Cow::into_owned), line.outcome.map(Cow::into_owned));
+            let what = trace.take_in(line.what.into_owned(), op, outcome).map_err(|missing| {
+                wrong(format!("it has no `{missing}`, which this kind of event needs"))
+            })?;
+            trace.events.push(Event { at: line.at, actor, what });
+        }
+        Ok(trace)
+    }
+
+    /// Keeps what an event carries, and lets the event refer to it; the name of what it lacks.
+    fn take_in(
+        &mut self,
+        mut what: What,
+        op: Option<Op>,
+        outcome: Option<Outcome>,
+    ) -> Result<What, &'static str> {
+        if let What::Call { call } | What::Begin { call } | What::Effect { call, .. } = what {
+            if call as usize > self.ops.len() + CALLS_APART {
+                return Err("call before it");
+            }
+            self.set_op(call, op.ok_or("op")?);
+        }
+        if let What::Effect { outcome: id, .. }
+        | What::End { outcome: id, .. }
+        | What::Return { outcome: id, .. } = &mut what
+        {
+            *id = self.keep(outcome.ok_or("outcome")?);
+        }
+        Ok(what)
+    }
+}

@@ -1,0 +1,205 @@
+//! Scenario scripts: one story per TOML file, readable by people and pinned by tests. A failure is
+//! written in the same format, so that it can be committed as a scenario.
+
+mod error;
+mod fields;
+mod read;
+mod words;
+mod write;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
+
+pub use error::{ScriptError, closest};
+
+use crate::choices::Source;
+use crate::choices::swarm::Swarm;
+use crate::choices::tape::Tape;
+use crate::protocol::trace::TraceHash;
+use crate::scenario::Scenario;
+
+/// A story: which system, what is sent to it, what goes wrong, what must come of it.
+///
+/// ```
+/// use thunderhead_sim::Script;
+///
+/// let text = r#"
+/// story  = "The reply to the upload is lost and the client tries again."
+/// system = "relay"
+/// send   = [{ at = "0s", fetch = "PUT /cat.jpg", body = "v1", retries = 2 }]
+/// faults = [{ kind = "lose_reply", on = "fetch web/*" }]
+/// "#;
+/// let script = Script::parse("lost-reply.toml", text).unwrap().script;
+/// assert_eq!(script.scenario.sends.len(), 1);
+/// assert_eq!(Script::parse("again.toml", &script.to_toml()).unwrap().script, script);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// What happens, in one sentence.
+    pub story: String,
+    /// The system it happens to.
+    pub system: String,
+    /// The variant of it; the system's first when not said.
+    pub variant: Option<String>,
+    /// What is sent and what goes wrong.
+    pub scenario: Scenario,
+    /// Where the choices that the script leaves open come from.
+    pub choices: Choices,
+    /// What must come of it; when not said, every promise holds.
+    pub expect: Option<Vec<Expect>>,
+    /// For a failure: what was recorded of it.
+    pub failure: Option<Failure>,
+}
+
+/// Where the choices come from that a script leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choices {
+    /// All are benign: only what the script asks for goes wrong.
+    Benign,
+    /// Random by this seed, within the faults of the script's `storm`.
+    Seed(u64),
+    /// These, exactly.
+    Tape(Tape),
+}
+
+/// One expectation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expect {
+    /// What is expected of the promise.
+    pub word: ExpectWord,
+    /// The promise.
+    pub invariant: String,
+}
+
+/// What can be expected of a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpectWord {
+    /// It holds at every moment.
+    Always,
+    /// It holds when all is quiet.
+    Eventually,
+    /// It is seen in this run.
+    Sometimes,
+    /// It is broken in this run.
+    Violates,
+}
+
+impl ExpectWord {
+    /// Every word.
+    pub const ALL: [ExpectWord; 4] =
+        [ExpectWord::Always, ExpectWord::Eventually, ExpectWord::Sometimes, ExpectWord::Violates];
+
+    /// The word as scripts have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ExpectWord::Always => "always",
+            ExpectWord::Eventually => "eventually",
+            ExpectWord::Sometimes => "sometimes",
+            ExpectWord::Violates => "violates",
+        }
+    }
+}
+
+impl fmt::Display for Expect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.word.name(), self.invariant)
+    }
+}
+
+/// What was recorded of a failing run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The version of Thunderhead that wrote it.
+    pub thunderhead: String,
+    /// The promise that was broken.
+    pub invariant: String,
+    /// How.
+    pub message: String,
+    /// The seed that found it, when a seed did.
+    pub seed: Option<u64>,
+    /// The strategy that found it.
+    pub strategy: String,
+    /// How many choices the tape has: fewer lines mean that the file was cut off.
+    pub choices: usize,
+    /// The hash of its trace.
+    pub trace: TraceHash,
+}
+
+impl Script {
+    /// Where its choices come from, for [`simulate`](crate::simulate).
+    pub fn source(&self) -> Source {
+        match &self.choices {
+            Choices::Benign => Source::Tape(Tape::benign()),
+            Choices::Tape(tape) => Source::Tape(tape.clone()),
+            Choices::Seed(seed) => {
+                Source::Random { seed: *seed, swarm: Swarm::of_seed(*seed, self.scenario.faults) }
+            }
+        }
+    }
+
+    /// Reads a script; `file` is its name in messages.
+    pub fn parse(file: &str, text: &str) -> Result<ScriptFile, ScriptError> {
+        read::parse(file, text)
+    }
+
+    /// Which version wrote this failure file, read even when nothing else in it makes sense.
+    pub fn version_of(text: &str) -> Option<String> {
+        let table = toml::de::DeTable::parse(text).ok()?;
+        let failure = table.get_ref().get("failure")?.get_ref().as_table()?;
+        Some(failure.get("thunderhead")?.get_ref().as_str()?.to_string())
+    }
+}
+
+/// A script together with the text it was read from, so that later objections can point at it.
+#[derive(Clone, Debug)]
+pub struct ScriptFile {
+    /// The script.
+    pub script: Script,
+    file: String,
+    text: String,
+    places: BTreeMap<Place, Range<usize>>,
+}
+
+/// A part of a script that only a reader who knows the system can judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The system's name.
+    System,
+    /// The variant's name.
+    Variant,
+    /// The receiver of a request, by its index.
+    SendTo(usize),
+    /// The target of a fault, by its index among all faults of the script.
+    FaultOn(usize),
+    /// An expectation, by its index.
+    Expect(usize),
+    /// The table of what was recorded.
+    Failure,
+}
+
+impl ScriptFile {
+    /// The file's name, as it was given.
+    pub fn name(&self) -> &str {
+        &self.file
+    }
+
+    /// An objection to what stands at `place`; to the whole file when it is not there.
+    pub fn object(
+        &self,
+        place: Place,
+        wrong: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> ScriptError {
+        let span = self.places.get(&place).cloned().unwrap_or(0..0);
+        ScriptError::new(&self.file, &self.text, span, wrong.into(), fix.into())
+    }
+
+    /// The places of all faults, in the order of the file, with the names they strike.
+    pub fn faults_on(&self) -> impl Iterator<Item = (Place, &str)> {
+        self.places
+            .iter()
+            .filter(|(place, _)| matches!(place, Place::FaultOn(_)))
+            .map(|(place, span)| (*place, self.text[span.clone()].trim_matches(['"', '\''])))
+    }
+}

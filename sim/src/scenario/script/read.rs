@@ -1,0 +1,360 @@
+//! Reads a script, field by field, and points at the first thing that makes no sense.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{ScriptError, closest};
+use super::fields::{Fields, Found, Text, kind};
+use super::{Choices, Expect, ExpectWord, Failure, Place, Script, ScriptFile, words};
+use crate::choices::tape::Tape;
+use crate::protocol::fault::{self, Fault};
+use crate::protocol::http::Request;
+use crate::protocol::object::ObjectError;
+use crate::protocol::site::OpCode;
+use crate::scenario::scripted_fault::{Filter, Rule, glob};
+use crate::scenario::{Kill, Scenario, Send, Timing};
+use crate::services::ai;
+use crate::services::d1;
+use crate::services::queue;
+use crate::services::r2;
+use crate::services::workflow;
+use crate::values::body::{Body, unhex};
+use crate::values::time::Time;
+
+const FIELDS: &[&str] = &[
+    "story",
+    "system",
+    "variant",
+    "seed",
+    "storm",
+    "calm",
+    "timing",
+    "max_crashes",
+    "max_steps",
+    "send",
+    "faults",
+    "expect",
+    "tape",
+    "failure",
+];
+const SEND: &[&str] = &["at", "fetch", "body", "from", "to", "retries"];
+const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
+const FAILURE: &[&str] =
+    &["thunderhead", "invariant", "message", "seed", "strategy", "choices", "trace"];
+
+pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
+    let text = Text { file, text: source };
+    let root = DeTable::parse(source).map_err(|error| {
+        let span = error.span().unwrap_or(source.len()..source.len());
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        let fix = "correct it; a file that ends too soon may have been cut off";
+        text.object(span, format!("not TOML: {message}"), fix)
+    })?;
+    let fields = Fields::new(text, root.get_ref(), 0..0, "a script", FIELDS)?;
+    let drawn = fields.has("seed") || fields.has("tape");
+    let mut reader = Reader { text, drawn, places: BTreeMap::new() };
+    let script = reader.script(&fields)?;
+    let places = reader.places;
+    Ok(ScriptFile { script, file: file.into(), text: source.into(), places })
+}
+
+struct Reader<'a> {
+    text: Text<'a>,
+    /// Whether anything is left to chance, or to a tape that has the outcome.
+    drawn: bool,
+    places: BTreeMap<Place, Range<usize>>,
+}
+
+impl<'a> Reader<'a> {
+    fn script(&mut self, fields: &Fields<'a>) -> Result<Script, ScriptError> {
+        let story = fields.required("story")?;
+        if story.value.trim().is_empty() {
+            return Err(fields.object(
+                "story",
+                "the story is empty",
+                "say in one sentence what happens",
+            ));
+        }
+        let system = fields.required("system")?;
+        self.places.insert(Place::System, system.span);
+        let variant = fields.string("variant")?;
+        self.places.insert(Place::Variant, fields.span("variant"));
+        let scenario = self.scenario(fields)?;
+        let choices = self.choices(fields)?;
+        let failure = match fields.value("failure") {
+            Some(value) => Some(self.failure(value, &choices)?),
+            None => None,
+        };
+        Ok(Script {
+            story: story.value.into(),
+            system: system.value.into(),
+            variant: variant.map(|found| found.value.into()),
+            scenario,
+            choices,
+            expect: self.expect(fields)?,
+            failure,
+        })
+    }
+
+    fn scenario(&mut self, fields: &Fields<'a>) -> Result<Scenario, ScriptError> {
+        let mut scenario = Scenario::default();
+        let storm = fields.strings("storm")?;
+        let storm: Result<Vec<Fault>, _> = storm.iter().map(|name| self.fault_name(name)).collect();
+        scenario.faults = storm?.into_iter().collect();
+        scenario.storm = fields.duration("calm")?.unwrap_or(scenario.storm);
+        let timings = [Timing::Latency, Timing::Order];
+        let timing = fields.parsed("timing", "write \"latency\" or \"order\"", |name| {
+            let found = timings.into_iter().find(|timing| timing.name() == name);
+            found.ok_or_else(|| format!("unknown timing `{name}`"))
+        })?;
+        scenario.timing = timing.unwrap_or_default();
+        scenario.max_crashes = fields.number("max_crashes")?.unwrap_or(scenario.max_crashes);
+        scenario.max_steps = fields.number("max_steps")?.unwrap_or(scenario.max_steps);
+        for (index, value) in fields.list("send")?.into_iter().enumerate() {
+            scenario.sends.push(self.send(index, value)?);
+        }
+        for (index, value) in fields.list("faults")?.into_iter().enumerate() {
+            self.fault(index, value, &mut scenario)?;
+        }
+        Ok(scenario)
+    }
+
+    fn send(&mut self, index: usize, value: &'a Spanned<DeValue<'a>>) -> Result<Send, ScriptError> {
+        let fields = Fields::of(self.text, value, "a request", SEND)?;
+        let at = fields.duration("at")?.unwrap_or_default();
+        fields.required("fetch")?;
+        let (method, path) =
+            fields.parsed("fetch", words::FETCH, words::fetch)?.expect("it has just been found");
+        let body = match fields.value("body") {
+            Some(value) => self.body(value)?,
+            None => Body::empty(),
+        };
+        let to = fields.string("to")?;
+        self.places.insert(Place::SendTo(index), fields.span("to"));
+        let from = fields.string("from")?.map_or("client", |found| found.value);
+        Ok(Send {
+            at: Time::ZERO + at,
+            from: from.into(),
+            to: to.map(|found| found.value.into()),
+            request: Request::new(method, path, body),
+            retries: fields.number("retries")?.unwrap_or(0),
+        })
+    }
+
+    fn body(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Body, ScriptError> {
+        if let Some(text) = value.get_ref().as_str() {
+            return Ok(Body::from(text));
+        }
+        let advice = "write text in quotes, or { hex = \"ff00\" } for bytes that are not text";
+        if value.get_ref().as_table().is_none() {
+            let wrong = format!("a body is a string or bytes, not {}", kind(value));
+            return Err(self.text.object(value.span(), wrong, advice));
+        }
+        let fields = Fields::of(self.text, value, "a body", &["hex"])?;
+        let hex = fields.required("hex")?;
+        let bytes = unhex(hex.value);
+        bytes.map(Body::from).ok_or_else(|| {
+            self.text.object(hex.span, format!("`{}` is not hexadecimal", hex.value), advice)
+        })
+    }
+
+    fn fault_name(&self, name: &Found<&str>) -> Result<Fault, ScriptError> {
+        name.value.parse().map_err(|_| {
+            let known = fault::ALL.iter().map(|kind| kind.name);
+            let wrong = format!("unknown fault `{}`", name.value);
+            self.text.object(name.span.clone(), wrong, closest(name.value, known))
+        })
+    }
+
+    fn fault(
+        &mut self,
+        index: usize,
+        value: &'a Spanned<DeValue<'a>>,
+        scenario: &mut Scenario,
+    ) -> Result<(), ScriptError> {
+        let fields = Fields::of(self.text, value, "a fault", FAULT)?;
+        let fault = self.fault_name(&fields.required("kind")?)?;
+        let on = fields.required("on")?;
+        self.places.insert(Place::FaultOn(index), on.span);
+        let only = |field: &str, fits: bool, of: &str| match fields.has(field) && !fits {
+            true => {
+                let wrong = format!("`{field}` means nothing for `{fault}`");
+                Err(fields.object(field, wrong, format!("leave it out: it belongs to {of}")))
+            }
+            false => Ok(()),
+        };
+        let timed = fault == Fault::Crash && fields.has("at");
+        only("at", timed, "`crash`")?;
+        only("by", timed || fault == Fault::Delay, "`delay`, and to a `crash` with `at`")?;
+        let coded = [Fault::Fail, Fault::FewLabels, Fault::FalseExists, Fault::StaleRead];
+        let loses = fault == Fault::Crash && !timed;
+        only(
+            "code",
+            loses || coded.contains(&fault),
+            "`fail` and those that `list` shows it with",
+        )?;
+        let by = fields.duration("by")?;
+        if timed {
+            for field in ["times", "skip", "chance"] {
+                only(
+                    field,
+                    false,
+                    "faults on calls; a `crash` with `at` happens once, at that time",
+                )?;
+            }
+            if on.value.contains('*') {
+                let fix = "write out the name of one host; without `at`, a `*` is allowed";
+                return Err(fields.object("on", "a crash at a time has one victim", fix));
+            }
+            let at = Time::ZERO + fields.duration("at")?.unwrap_or_default();
+            scenario.kills.push(Kill { at, host: on.value.into(), down: by });
+            return Ok(());
+        }
+        only("chance", !fault.on_host() && fault != Fault::Reorder, "faults on calls")?;
+        let chance = fields.parsed("chance", words::CHANCE, words::chance)?;
+        if chance.is_some() && !self.drawn {
+            let fix = "add a `seed` to the script, or leave the chance out";
+            return Err(fields.object("chance", "a chance without a seed never strikes", fix));
+        }
+        let filter = Filter::parse(on.value);
+        let known = || OpCode::all().map(OpCode::name);
+        if !fault.on_host() && !known().any(|call| glob(filter.call(), call)) {
+            let wrong = format!("there is no call `{}`", filter.call());
+            return Err(fields.object("on", wrong, closest(filter.call(), known())));
+        }
+        let code = code(&fields, fault, &filter)?;
+        let often = if chance.is_some() { u32::MAX } else { 1 };
+        scenario.rules.push(Rule {
+            fault,
+            on: filter,
+            times: fields.number("times")?.unwrap_or(often),
+            skip: fields.number("skip")?.unwrap_or(0),
+            chance,
+            by,
+            code,
+        });
+        Ok(())
+    }
+
+    fn choices(&self, fields: &Fields<'a>) -> Result<Choices, ScriptError> {
+        let seed = fields.number("seed")?;
+        if !fields.has("tape") {
+            return Ok(seed.map_or(Choices::Benign, Choices::Seed));
+        }
+        if seed.is_some() {
+            let fix = "keep one of them: a tape has every choice that a seed would draw";
+            return Err(fields.object("seed", "a script has a seed or a tape, not both", fix));
+        }
+        let line = |line: &Found<&str>| {
+            line.value.parse().map_err(|wrong: String| {
+                let fix = "write it as in \"verdict relay>r2.put #2 = 3/7\"";
+                self.text.object(line.span.clone(), wrong, fix)
+            })
+        };
+        let lines: Result<Vec<_>, _> = fields.strings("tape")?.iter().map(line).collect();
+        Ok(Choices::Tape(Tape(lines?)))
+    }
+
+    fn expect(&mut self, fields: &Fields<'a>) -> Result<Option<Vec<Expect>>, ScriptError> {
+        if !fields.has("expect") {
+            return Ok(None);
+        }
+        let mut expected = Vec::new();
+        for (index, line) in fields.strings("expect")?.into_iter().enumerate() {
+            let (word, invariant) = line.value.split_once(' ').unwrap_or((line.value, ""));
+            let known = ExpectWord::ALL.into_iter().find(|known| known.name() == word);
+            let Some(word) = known else {
+                let wrong = format!("`{word}` is nothing to expect");
+                let fix = closest(word, ExpectWord::ALL.map(ExpectWord::name));
+                return Err(self.text.object(
+                    line.span,
+                    wrong,
+                    format!("begin with a word for when; {fix}"),
+                ));
+            };
+            self.places.insert(Place::Expect(index), line.span);
+            expected.push(Expect { word, invariant: invariant.trim().into() });
+        }
+        Ok(Some(expected))
+    }
+
+    fn failure(
+        &mut self,
+        value: &'a Spanned<DeValue<'a>>,
+        choices: &Choices,
+    ) -> Result<Failure, ScriptError> {
+        let fields = Fields::of(self.text, value, "the table of a failure", FAILURE)?;
+        self.places.insert(Place::Failure, fields.span("thunderhead"));
+        let missing = |name: &str| {
+            let wrong = format!("the table of a failure has no `{name}`");
+            self.text.object(value.span(), wrong, "the file may have been cut off: get it again")
+        };
+        let recorded = fields.number("choices")?.ok_or_else(|| missing("choices"))?;
+        let found = match choices {
+            Choices::Tape(tape) => tape.len(),
+            Choices::Benign | Choices::Seed(_) => 0,
+        };
+        if found != recorded {
+            let wrong = format!("the tape has {found} choices, {recorded} were recorded");
+            let fix = "the file was cut off or edited: get it again, or correct `choices`";
+            return Err(fields.object("choices", wrong, fix));
+        }
+        let trace = fields.parsed("trace", "16 hexadecimal digits", str::parse)?;
+        Ok(Failure {
+            thunderhead: fields.required("thunderhead")?.value.into(),
+            invariant: fields.required("invariant")?.value.into(),
+            message: fields.required("message")?.value.into(),
+            seed: fields.number("seed")?,
+            strategy: fields.required("strategy")?.value.into(),
+            choices: recorded,
+            trace: trace.ok_or_else(|| missing("trace"))?,
+        })
+    }
+}
+
+/// The code of a fault, which must be one that it can have on such a call.
+fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, ScriptError> {
+    let Some(code) = fields.number("code")? else { return Ok(None) };
+    let known: Vec<u32> = match fault {
+        Fault::Fail => {
+            let calls = OpCode::all().filter(|call| on.fits(call.name()));
+            calls.flat_map(|call| failures(call.name())).collect()
+        }
+        Fault::FewLabels => (0..ai::LABELS as u32).collect(),
+        Fault::FalseExists => vec![0, 1],
+        Fault::Crash => vec![1],
+        // As many as there can be; a replica that lags behind by nothing is the primary.
+        _ if code > 0 => return Ok(Some(code)),
+        _ => vec![1],
+    };
+    if known.contains(&code) {
+        return Ok(Some(code));
+    }
+    if known.is_empty() {
+        let wrong = format!("`{fault}` has no codes on `{on}`");
+        return Err(fields.object("code", wrong, "leave it out"));
+    }
+    let known: Vec<String> = known.iter().map(u32::to_string).collect();
+    let fix = closest(&code.to_string(), known.iter().map(String::as_str));
+    Err(fields.object("code", format!("`{fault}` has no code {code} here"), fix))
+}
+
+/// The codes of the errors of a service, or places in their list when they have none.
+fn failures(call: &str) -> Vec<u32> {
+    let engine = ["begin", "evict", "finish", "sleep", "waitForEvent"];
+    match call.split_once('.') {
+        // These are the platform's own, or have no such errors.
+        Some((_, "notify" | "deliver" | "dump" | "alarm" | "message" | "push")) => Vec::new(),
+        Some(("workflow", op)) if engine.iter().any(|own| op.starts_with(own)) => Vec::new(),
+        Some(("r2", _)) => r2::Code::ALL.iter().map(|code| code.number()).collect(),
+        Some(("queue", _)) => queue::transient_errors().into(),
+        Some(("ai", _)) => ai::documented_errors().collect(),
+        Some(("workflow", _)) => workflow::CREATE_ERRORS.into(),
+        Some(("d1", _)) => (1..=d1::TRANSIENT.len() as u32).collect(),
+        Some(("object", _)) => (1..=ObjectError::refusals().len() as u32).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,4 @@
+//! Searches over tapes: the smallest failing run, and every run within bounds.
+
+pub mod enumerate;
+pub mod shrink;

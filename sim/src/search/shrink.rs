@@ -1,0 +1,323 @@
+//! Makes a failing case small: fewer requests, fewer deviations, milder and earlier ones.
+//!
+//! The shrinker never runs anything. It is asked for a candidate and told what came of it, so that
+//! the command line and proptest's own shrinking loop drive the same code.
+
+use std::collections::VecDeque;
+
+use crate::choices::tape::{Deviation, Tape};
+use crate::engine::run::Run;
+use crate::scenario::Scenario;
+use crate::values::time::Time;
+
+/// A scenario with the choices that decide it: everything needed to play a run again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// The plan.
+    pub scenario: Scenario,
+    /// The choices.
+    pub tape: Tape,
+}
+
+impl Case {
+    /// What is made smaller: requests first, then deviations, then how strong and late they are,
+    /// then how long the requests take to come.
+    fn size(&self) -> (usize, usize, u64, u64, u64) {
+        let strength = self.tape.0.iter().map(|deviation| u64::from(deviation.value)).sum();
+        let lateness = self.tape.0.iter().map(|deviation| u64::from(deviation.nth)).sum();
+        let waiting = self.scenario.sends.iter().map(|send| send.at.as_ms()).sum();
+        (self.scenario.sends.len(), self.tape.len(), strength, lateness, waiting)
+    }
+}
+
+/// The search for a smaller case that still fails.
+///
+/// ```
+/// use thunderhead_sim::{Case, Scenario, Shrinker, Tape};
+///
+/// let lines = ["crash web #3 = 1/2", "crash web #9 = 1/2"];
+/// let tape = Tape(lines.iter().map(|line| line.parse().unwrap()).collect());
+/// let mut shrinker = Shrinker::new(Case { scenario: Scenario::default(), tape });
+/// while let Some(candidate) = shrinker.candidate() {
+///     // Suppose that any crash at all is enough to fail.
+///     let fails = !candidate.tape.is_empty();
+///     shrinker.tell(fails.then_some(candidate.tape));
+/// }
+/// assert_eq!(shrinker.best().tape.0[0].to_string(), "crash web #1 = 1/2");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Shrinker {
+    best: Case,
+    pending: Option<(Edit, Case)>,
+    pass: usize,
+    edits: VecDeque<Edit>,
+    improved: bool,
+    tried: u32,
+}
+
+/// A shrink that has not ended after so many runs has found what it will find.
+const TRIES_MAX: u32 = 5_000;
+/// Turns are rearranged only when few deviations are left.
+const FEW: usize = 6;
+/// How many earlier turns of a deviation are tried, from the first on.
+const TURNS: u32 = 40;
+
+/// One way to make a case smaller.
+#[derive(Clone, Copy, Debug)]
+enum Edit {
+    /// Leaves out `size` deviations from `at` on.
+    Cut {
+        at: usize,
+        size: usize,
+    },
+    /// Leaves out a request.
+    Unsend {
+        send: usize,
+    },
+    /// Leaves out a request and moves one deviation to an earlier turn: what came before it at its
+    /// site may have been that request's doing.
+    UnsendAndMove {
+        send: usize,
+        deviation: usize,
+        nth: u32,
+    },
+    /// Leaves out a request and moves every deviation forward.
+    UnsendAndShift {
+        send: usize,
+        by: u32,
+    },
+    Weaken {
+        deviation: usize,
+        value: u32,
+    },
+    Move {
+        deviation: usize,
+        nth: u32,
+    },
+    /// Closes the gap before a request.
+    Hurry {
+        send: usize,
+    },
+}
+
+/// The passes over a case, repeated until none helps.
+const PASSES: [fn(&Case) -> VecDeque<Edit>; 6] = [
+    |case| cuts(case, case.tape.len().div_ceil(2), 0),
+    |case| (0..case.scenario.sends.len()).map(|send| Edit::Unsend { send }).collect(),
+    unsends,
+    |case| per_deviation(case, |d| d.value, |deviation, value| Edit::Weaken { deviation, value }),
+    |case| per_deviation(case, |d| d.nth, |deviation, nth| Edit::Move { deviation, nth }),
+    |case| (0..case.scenario.sends.len()).map(|send| Edit::Hurry { send }).collect(),
+];
+
+/// Cuts of `size` from `from` on, then of half that size over the whole tape, and so on.
+fn cuts(case: &Case, size: usize, from: usize) -> VecDeque<Edit> {
+    let sizes = std::iter::successors(Some(size), |size| Some(size / 2)).take_while(|s| *s > 0);
+    let mut from = Some(from);
+    let places = sizes.flat_map(|size| {
+        let start = from.take().unwrap_or(0);
+        (start..case.tape.len()).step_by(size).map(move |at| Edit::Cut { at, size })
+    });
+    places.collect()
+}
+
+fn unsends(case: &Case) -> VecDeque<Edit> {
+    let (sends, tape) = (case.scenario.sends.len(), &case.tape.0);
+    if tape.len() > FEW {
+        return VecDeque::new();
+    }
+    let moves = (0..sends).flat_map(|send| {
+        let turns = tape.iter().enumerate().flat_map(move |(deviation, line)| {
+            let earlier = 1..line.nth.min(TURNS);
+            earlier.map(move |nth| Edit::UnsendAndMove { send, deviation, nth })
+        });
+        turns.chain((1..=TURNS / 4).map(move |by| Edit::UnsendAndShift { send, by }))
+    });
+    moves.collect()
+}
+
+/// For each deviation the smaller values of one of its numbers, smallest first.
+fn per_deviation(
+    case: &Case,
+    number: fn(&Deviation) -> u32,
+    edit: fn(usize, u32) -> Edit,
+) -> VecDeque<Edit> {
+    let lines = case.tape.0.iter().enumerate();
+    let smaller = |(at, line)| (1..number(line).min(TURNS)).map(move |value| edit(at, value));
+    lines.flat_map(smaller).collect()
+}
+
+impl Edit {
+    fn apply(self, case: &mut Case) {
+        let (sends, tape) = (&mut case.scenario.sends, &mut case.tape.0);
+        match self {
+            Edit::Cut { at, size } => drop(tape.drain(at..(at + size).min(tape.len()))),
+            Edit::Unsend { send } => drop(sends.remove(send)),
+            Edit::UnsendAndMove { send, deviation, nth } => {
+                sends.remove(send);
+                tape[deviation].nth = nth;
+            }
+            Edit::UnsendAndShift { send, by } => {
+                sends.remove(send);
+                tape.iter_mut().for_each(|line| line.nth = line.nth.saturating_sub(by).max(1));
+            }
+            Edit::Weaken { deviation, value } => tape[deviation].value = value,
+            Edit::Move { deviation, nth } => tape[deviation].nth = nth,
+            Edit::Hurry { send } => {
+                let before = send.checked_sub(1).map_or(Time::ZERO, |before| sends[before].at);
+                let gap = sends[send].at - before;
+                // Sends need not be in order of time: one that is earlier than the gap is long
+                // stops at zero.
+                for later in &mut sends[send..] {
+                    later.at = Time::ZERO + (later.at - (Time::ZERO + gap));
+                }
+            }
+        }
+    }
+}
+
+impl Shrinker {
+    /// Begins with a case that fails.
+    pub fn new(case: Case) -> Shrinker {
+        let edits = PASSES[0](&case);
+        Shrinker { best: case, pending: None, pass: 0, edits, improved: false, tried: 0 }
+    }
+
+    /// The smallest failing case so far.
+    pub fn best(&self) -> &Case {
+        &self.best
+    }
+
+    /// How many candidates were tried.
+    pub fn tried(&self) -> u32 {
+        self.tried
+    }
+
+    /// A smaller case to try; none when no smaller one is left.
+    pub fn candidate(&mut self) -> Option<Case> {
+        while self.tried < TRIES_MAX {
+            let Some(edit) = self.edits.pop_front() else {
+                if !self.next_pass() {
+                    return None;
+                }
+                continue;
+            };
+            let mut case = self.best.clone();
+            edit.apply(&mut case);
+            if case.size() < self.best.size() {
+                self.tried += 1;
+                self.pending = Some((edit, case.clone()));
+                return Some(case);
+            }
+        }
+        None
+    }
+
+    /// What came of the last candidate: the tape of its run if it still fails.
+    pub fn tell(&mut self, failed: Option<Tape>) {
+        let Some((edit, candidate)) = self.pending.take() else { return };
+        let Some(tape) = failed else { return };
+        // What the run really consumed is often smaller: deviations it never reached are gone.
+        let consumed = Case { scenario: candidate.scenario.clone(), tape };
+        self.best = if consumed.size() < candidate.size() { consumed } else { candidate };
+        self.improved = true;
+        self.edits = match edit {
+            // The same place again: what moved up into it has not been tried there.
+            Edit::Cut { at, size } => cuts(&self.best, size, at),
+            _ => PASSES[self.pass](&self.best),
+        };
+    }
+
+    /// Goes on to the next pass, or round again if this round helped.
+    fn next_pass(&mut self) -> bool {
+        self.pass += 1;
+        if self.pass == PASSES.len() {
+            self.pass = 0;
+            if !std::mem::take(&mut self.improved) {
+                return false;
+            }
+        }
+        self.edits = PASSES[self.pass](&self.best);
+        true
+    }
+}
+
+/// Shrinks a failing case with `run`, which plays a case and says whether it still fails.
+pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<Run>) -> Shrinker {
+    let mut shrinker = Shrinker::new(case);
+    while let Some(candidate) = shrinker.candidate() {
+        shrinker.tell(run(&candidate).map(|run| run.tape()));
+    }
+    shrinker
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Send;
+
+    fn case(sends: u64, lines: &[&str]) -> Case {
+        let sends = (0..sends).map(|at| Send::new(Time::from_ms(at), "PUT", "/a", "")).collect();
+        let tape = Tape(lines.iter().map(|line| line.parse().unwrap()).collect());
+        Case { scenario: Scenario { sends, ..Scenario::default() }, tape }
+    }
+
+    fn minimal(start: Case, fails: impl Fn(&Case) -> bool) -> Case {
+        let mut shrinker = Shrinker::new(start);
+        while let Some(candidate) = shrinker.candidate() {
+            shrinker.tell(fails(&candidate).then_some(candidate.tape));
+        }
+        shrinker.best().clone()
+    }
+
+    #[test]
+    fn what_does_not_matter_goes_and_what_matters_gets_mild_and_early() {
+        let noise: Vec<String> = (1..40).map(|n| format!("latency web>fetch #{n} = 5/6")).collect();
+        let mut lines: Vec<&str> = noise.iter().map(String::as_str).collect();
+        lines.insert(20, "verdict web>r2.put #7 = 4/8");
+        let needs = |case: &Case| {
+            case.scenario.sends.len() >= 2
+                && case.tape.0.iter().any(|d| d.to_string().contains("r2.put") && d.value >= 3)
+        };
+        let small = minimal(case(5, &lines), needs);
+        assert_eq!(small.scenario.sends.len(), 2);
+        assert_eq!(small.tape.0.len(), 1);
+        assert_eq!(small.tape.0[0].to_string(), "verdict web>r2.put #1 = 3/8");
+    }
+
+    #[test]
+    fn a_deviation_moves_forward_with_the_requests_that_were_before_it() {
+        // The third put of the run is lost, and it is the last request that matters.
+        let start = case(3, &["verdict web>r2.put #3 = 1/2"]);
+        let fails = |case: &Case| {
+            case.tape.0.first().map(|d| d.nth as usize) == Some(case.scenario.sends.len())
+        };
+        let small = minimal(start, fails);
+        assert_eq!(small.scenario.sends.len(), 1);
+        assert_eq!(small.tape.0[0].nth, 1);
+    }
+
+    #[test]
+    fn requests_that_are_not_in_order_of_time_are_hurried_too() {
+        let mut start = case(3, &[]);
+        start.scenario.sends[1].at = Time::from_ms(9_000);
+        start.scenario.sends[2].at = Time::from_ms(10);
+        let small = minimal(start, |case| case.scenario.sends.len() == 3);
+        assert!(small.scenario.sends.iter().all(|send| send.at == Time::ZERO));
+    }
+
+    #[test]
+    fn a_case_that_cannot_be_smaller_stays() {
+        let start = case(1, &["crash web #2 = 1/2", "crash web #3 = 1/2"]);
+        assert_eq!(minimal(start.clone(), |case| *case == start), start);
+    }
+
+    #[test]
+    fn two_deviations_that_need_each_other_are_kept() {
+        let lines: Vec<String> = (1..=16).map(|n| format!("crash h{n} #1 = 1/2")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let has = |case: &Case, host: &str| case.tape.0.iter().any(|d| &*d.site.host == host);
+        let small = minimal(case(0, &lines), |case| has(case, "h3") && has(case, "h14"));
+        assert_eq!(small.tape.len(), 2);
+    }
+}

@@ -1,0 +1,346 @@
+//! One logical database of one run.
+
+use std::rc::Rc;
+
+use super::connection::Connection;
+use super::pool::Schema;
+use super::script::{self, Kind, Statement};
+use super::{Error, ErrorKind, ResultSet, RowChange, Value};
+use crate::values::time::Time;
+
+/// One logical database of one run: a durable object's, or one of D1.
+///
+/// ```
+/// use thunderhead_sim::sqlite::{Database, Value};
+///
+/// let mut db = Database::open(0);
+/// db.exec("create table cats(name text primary key, lives integer)", &[])?;
+/// db.exec("insert into cats values (?, ?)", &["Tom".into(), 9.into()])?;
+///
+/// db.begin_turn();
+/// db.exec("update cats set lives = lives - 1", &[])?;
+/// db.rollback_turn();
+///
+/// let set = db.exec("select lives from cats", &[])?;
+/// assert_eq!(set.rows, [[Value::Integer(9)]]);
+/// assert_eq!(db.take_changes().len(), 1, "the insert, and not the update that was rolled back");
+/// # Ok::<(), thunderhead_sim::sqlite::Error>(())
+/// ```
+pub struct Database {
+    state: State,
+    /// Open turns and savepoints, outermost first.
+    marks: Vec<Mark>,
+    committed: Vec<RowChange>,
+    /// Changes inside open turns and savepoints.
+    pending: Vec<RowChange>,
+    now: Time,
+    seed: u64,
+    draws: u64,
+}
+
+enum State {
+    /// Nothing but `CREATE` statements has run, so there is no need for a connection yet.
+    Schema(Rc<Schema>),
+    Open {
+        connection: Connection,
+        base: Rc<Schema>,
+    },
+}
+
+struct Mark {
+    /// How many changes were pending.
+    pending: usize,
+    /// The schema to go back to, when there was no connection yet.
+    schema: Option<Rc<Schema>>,
+}
+
+impl Database {
+    /// An empty database; `seed` is what `random()` derives from.
+    pub fn open(seed: u64) -> Database {
+        Database {
+            state: State::Schema(Schema::empty()),
+            marks: Vec::new(),
+            committed: Vec::new(),
+            pending: Vec::new(),
+            now: Time::ZERO,
+            seed,
+            draws: 0,
+        }
+    }
+
+    /// Sets the time that `'now'` and `CURRENT_TIMESTAMP` mean.
+    pub fn set_now(&mut self, now: Time) {
+        self.now = now;
+        if let State::Open { connection, .. } = &self.state {
+            connection.shared.set_now(now);
+        }
+    }
+
+    /// Runs every statement of `sql` and answers with the result of the last.
+    ///
+    /// Only the last may have parameters. A statement that fails ends it; those before it have
+    /// taken effect.
+    pub fn exec(&mut self, sql: &str, bindings: &[Value]) -> Result<ResultSet, Error> {
+        let places = script::places(sql);
+        let Some((last, before)) = places.split_last() else {
+            return Err(Error::new(
+                ErrorKind::NoStatement,
+                "SQL code did not contain a statement.",
+            ));
+        };
+        let (mut read, mut written, mut changes, mut schema_changed) = (0, 0, 0, false);
+        for place in before {
+            let set = self.run(&place.of(sql), &[]).map_err(|error| match error.kind {
+                ErrorKind::Bindings => Error::new(ErrorKind::Bindings, ONLY_LAST_HAS_PARAMETERS),
+                _ => error,
+            })?;
+            read += set.rows_read;
+            written += set.rows_written;
+            changes += set.changes;
+            schema_changed |= set.schema_changed;
+        }
+        let mut set = self.run(&last.of(sql), bindings)?;
+        set.rows_read += read;
+        set.rows_written += written;
+        set.changes += changes;
+        set.schema_changed |= schema_changed;
+        Ok(set)
+    }
+
+    fn run(&mut self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
+        if let State::Schema(schema) = &self.state
+            && bindings.is_empty()
+            && let Some((next, answer)) = schema.after(statement)?
+        {
+            self.state = State::Schema(next);
+            return Ok(answer);
+        }
+        let alone = self.marks.is_empty();
+        let defers = statement.kind == Kind::Pragma && statement.sql.contains("defer_foreign_keys");
+        let connection = self.connection();
+        let guarded = alone && connection.deferrable && !statement.changes_schema();
+        if guarded {
+            connection.savepoint();
+        }
+        let mut result = connection.run(statement, bindings);
+        if guarded {
+            result = result.and_then(|set| connection.check_foreign_keys().map(|()| set));
+            if result.is_err() {
+                connection.rollback_to();
+                drop(connection.take_changes());
+            }
+            connection.release();
+        }
+        if alone && defers {
+            // Its own transaction ends with the statement, and the deferral with it.
+            connection.stop_deferring();
+        }
+        let changes = connection.take_changes();
+        match alone {
+            true => self.committed.extend(changes),
+            false => self.pending.extend(changes),
+        }
+        result
+    }
+
+    /// The connection, which is taken from the pool when the first statement needs one.
+    fn connection(&mut self) -> &mut Connection {
+        if let State::Schema(base) = &self.state {
+            let connection = base.connection();
+            connection.shared.set_now(self.now);
+            connection.shared.set_random(self.seed, self.draws);
+            let base = Rc::clone(base);
+            self.state = State::Open { connection, base };
+        }
+        match &mut self.state {
+            State::Open { connection, .. } => connection,
+            State::Schema(_) => unreachable!("opened above"),
+        }
+    }
+
+    /// Begins a turn: writes that are kept or lost together.
+    pub fn begin_turn(&mut self) {
+        let schema = match &self.state {
+            State::Schema(schema) => Some(Rc::clone(schema)),
+            State::Open { connection, .. } => {
+                connection.savepoint();
+                None
+            }
+        };
+        self.marks.push(Mark { pending: self.pending.len(), schema });
+    }
+
+    /// Keeps the writes of the innermost turn; of the outermost, for good.
+    ///
+    /// It fails, and the turn is rolled back, when a deferred foreign key is still broken.
+    pub fn commit_turn(&mut self) -> Result<(), Error> {
+        let outermost = self.marks.len() == 1;
+        if outermost && let State::Open { connection, .. } = &self.state {
+            let deferring = connection.shared.deferring.load(std::sync::atomic::Ordering::Relaxed);
+            if (deferring || connection.deferrable)
+                && let Err(error) = connection.check_foreign_keys()
+            {
+                connection.stop_deferring();
+                self.rollback_turn();
+                return Err(error);
+            }
+            connection.stop_deferring();
+        }
+        let mark = self.marks.pop().expect("a turn was begun");
+        if mark.schema.is_none()
+            && let State::Open { connection, .. } = &self.state
+        {
+            connection.release();
+        }
+        if outermost {
+            self.committed.append(&mut self.pending);
+        }
+        Ok(())
+    }
+
+    /// Loses the writes of the innermost turn. The database is as if opened anew: what a
+    /// connection counts, such as `changes()`, begins at zero.
+    pub fn rollback_turn(&mut self) {
+        self.undo();
+        if let State::Open { connection, .. } = &mut self.state {
+            connection.stop_deferring();
+            connection.reset_counters();
+        }
+    }
+
+    /// Begins a nested transaction.
+    pub fn savepoint(&mut self) {
+        self.connection();
+        self.begin_turn();
+    }
+
+    /// Keeps the writes of the innermost nested transaction, if what is around it is kept.
+    ///
+    /// It fails as [`Database::commit_turn`] does, when there is nothing around it.
+    pub fn release(&mut self) -> Result<(), Error> {
+        self.commit_turn()
+    }
+
+    /// Loses the writes of the innermost nested transaction, and ends it.
+    pub fn rollback_to(&mut self) {
+        self.undo();
+    }
+
+    fn undo(&mut self) {
+        let mark = self.marks.pop().expect("a turn or savepoint was begun");
+        self.pending.truncate(mark.pending);
+        match (mark.schema, &mut self.state) {
+            (None, State::Open { connection, .. }) => {
+                connection.rollback_to();
+                connection.release();
+            }
+            // There was no connection then, so there is nothing to go back to but the schema.
+            (Some(schema), _) => {
+                self.close();
+                self.state = State::Schema(schema);
+            }
+            (None, State::Schema(_)) => unreachable!("a savepoint keeps its connection"),
+        }
+    }
+
+    /// How many turns and savepoints are open.
+    pub fn depth(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Rows that changed since this was last asked, in order; those of a turn once it is committed.
+    pub fn take_changes(&mut self) -> Vec<RowChange> {
+        std::mem::take(&mut self.committed)
+    }
+
+    /// `last_insert_rowid()`.
+    pub fn last_insert_rowid(&self) -> i64 {
+        match &self.state {
+            State::Schema(_) => 0,
+            State::Open { connection, .. } => connection.last_insert_rowid(),
+        }
+    }
+
+    /// Adds a change that did not come from SQL, to be kept or lost with those that did.
+    pub(crate) fn note(&mut self, change: RowChange) {
+        match self.marks.is_empty() {
+            true => self.committed.push(change),
+            false => self.pending.push(change),
+        }
+    }
+
+    /// How many random words the database has drawn.
+    pub(crate) fn draws(&self) -> u64 {
+        match &self.state {
+            State::Schema(_) => self.draws,
+            State::Open { connection, .. } => connection.shared.draws(),
+        }
+    }
+
+    /// Continues the random words of another database of the same seed.
+    pub(crate) fn set_draws(&mut self, draws: u64) {
+        self.draws = draws;
+        if let State::Open { connection, .. } = &self.state {
+            connection.shared.set_random(self.seed, draws);
+        }
+    }
+
+    /// Removes every table and row.
+    pub fn clear(&mut self) {
+        self.savepoint();
+        self.exec("pragma defer_foreign_keys = on", &[]).expect("foreign keys can be deferred");
+        // Triggers go first, for they do not hear of it. Which tables refer to which is not known,
+        // so those that cannot go yet are tried again.
+        let sql = "select type, name from sqlite_master where type <> 'index' and name not like \
+                   'sqlite\\_%' escape '\\' order by type desc, name";
+        let mut left = usize::MAX;
+        loop {
+            let rows = self.exec(sql, &[]).expect("the schema can be listed").rows;
+            assert!(rows.len() < left, "tables refer to each other and cannot be removed");
+            left = rows.len();
+            if left == 0 {
+                break;
+            }
+            for row in &rows {
+                let (kind, name) = (row[0].as_str().unwrap_or(""), row[1].as_str().unwrap_or(""));
+                let name = name.replace('"', "\"\"");
+                let emptied = match kind {
+                    "table" => self.exec(&format!("delete from \"{name}\""), &[]).is_ok(),
+                    _ => true,
+                };
+                if emptied {
+                    // A failure shows in the next listing.
+                    let _ = self.exec(&format!("drop {kind} if exists \"{name}\""), &[]);
+                }
+            }
+        }
+        self.release().expect("no rows, no broken foreign keys");
+    }
+
+    /// Gives the connection back to the pool.
+    fn close(&mut self) {
+        let empty = State::Schema(Schema::empty());
+        if let State::Open { mut connection, base } = std::mem::replace(&mut self.state, empty) {
+            self.draws = connection.shared.draws();
+            if connection.end_run() {
+                base.give_back(connection);
+            }
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("depth", &self.marks.len()).finish_non_exhaustive()
+    }
+}
+
+/// The platform's answer to parameters anywhere else.
+const ONLY_LAST_HAS_PARAMETERS: &str = "When executing multiple SQL statements in a single call, \
+    only the last statement can have parameters.";

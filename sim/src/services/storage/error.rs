@@ -1,0 +1,85 @@
+//! What a durable object's storage answers when it refuses.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::kv::{MAX_KEY_BYTES, MAX_KEYS};
+use crate::services::sqlite;
+
+/// Why the storage refused; shown with the exact text of the platform.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Error {
+    /// SQLite refused.
+    Sql(sqlite::Error),
+    /// `one()` of no rows.
+    NoResults,
+    /// `one()` of several rows.
+    MultipleResults,
+    /// A key of too many bytes.
+    KeyTooLong(usize),
+    /// Too many keys at once.
+    TooManyKeys,
+    /// Too many pairs at once.
+    TooManyPairs,
+    /// A key and value of too many bytes.
+    PairTooBig,
+    /// `list()` with a limit of zero.
+    ListLimit,
+    /// `list()` with both `start` and `startAfter`.
+    StartAndStartAfter,
+}
+
+impl Error {
+    /// The JavaScript class of the exception.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Error::ListLimit | Error::StartAndStartAfter => "TypeError",
+            Error::KeyTooLong(_) | Error::TooManyKeys | Error::TooManyPairs => "RangeError",
+            _ => "Error",
+        }
+    }
+
+    /// SQLite's own error, if it is one.
+    pub fn sql(&self) -> Option<&sqlite::Error> {
+        match self {
+            Error::Sql(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Sql(error) => error.fmt(f),
+            Error::NoResults => {
+                f.write_str("Expected exactly one result from SQL query, but got no results.")
+            }
+            Error::MultipleResults => {
+                f.write_str("Expected exactly one result from SQL query, but got multiple results.")
+            }
+            Error::KeyTooLong(bytes) => write!(
+                f,
+                "Keys cannot be larger than {MAX_KEY_BYTES} bytes. A key of size {bytes} was \
+                 provided."
+            ),
+            Error::TooManyKeys => write!(f, "Maximum number of keys is {MAX_KEYS}."),
+            Error::TooManyPairs => write!(f, "Maximum number of pairs is {MAX_KEYS}."),
+            Error::PairTooBig => f.write_str("string or blob too big: SQLITE_TOOBIG"),
+            Error::ListLimit => f.write_str("List limit must be positive."),
+            Error::StartAndStartAfter => {
+                f.write_str("list() cannot be called with both start and startAfter values.")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<sqlite::Error> for Error {
+    fn from(error: sqlite::Error) -> Error {
+        Error::Sql(error)
+    }
+}

@@ -1,0 +1,142 @@
+//! Workflows: durable functions whose steps are remembered, so that a crash replays them.
+//!
+//! The service is a plain state machine that owns everything durable. The body of an instance runs
+//! elsewhere, on an engine that can die at any moment, and reaches it by operations of its own:
+//! whoever drives both does what each [`Outcome`] lists under `follow`, and asks again for a step
+//! when its time has come. Every life of an engine has a generation, and only the newest is heard.
+//! Where the local emulator differs from production's documentation, [`Options`] names the
+//! difference.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::values::time::Time;
+
+mod config;
+mod duration;
+mod error;
+mod events;
+mod id;
+mod instance;
+mod instances;
+mod journal;
+mod op;
+mod reply;
+mod step;
+mod step_error;
+
+pub use config::{
+    ConfigError, DEFAULT_EVENT_TIMEOUT, MAX_BATCH_INSTANCES, MAX_EVENT_TYPE_LEN, MAX_ID_LEN,
+    MAX_STEP_NAME_LEN, MAX_VALUE_BYTES, MAX_WAIT, MAX_WORKFLOW_NAME_LEN, Options, WorkflowConfig,
+};
+pub use duration::{Millis, parse_duration};
+pub use error::{
+    API_ALREADY_EXISTS, API_DUPLICATE_IN_BATCH, Abort, AlreadyExists, CREATE_ERRORS, Code, Error,
+    transient_errors,
+};
+pub use id::{Engine, StepCounter, StepKey, StepKind};
+use instances::Instances;
+pub use op::{AttemptResult, CreateOptions, Op, RestartFrom, Retention};
+pub use reply::{
+    BatchError, Follow, InstanceStatus, Outcome, Progress, Reply, Status, StepEvent, WorkflowEvent,
+};
+pub use step::{Backoff, DEFAULT_RETRIES, DEFAULT_STEP_TIMEOUT, Policy, Retries, StepConfig};
+pub use step_error::StepError;
+
+/// Every workflow of the simulated account, and all their instances.
+///
+/// ```
+/// use thunderhead_sim::Time;
+/// use thunderhead_sim::workflow::{
+///     AttemptResult, Follow, Op, Progress, Reply, StepConfig, StepCounter, WorkflowConfig,
+///     Workflows,
+/// };
+///
+/// let mut workflows = Workflows::default();
+/// workflows.define("uploads", WorkflowConfig::default()).unwrap();
+/// let created = workflows.apply(Time::ZERO, &Op::create("uploads", "a", "{}"));
+/// let [Follow::Start { engine }] = &created.follow[..] else { panic!("the body must run") };
+///
+/// let begin = Op::Begin { engine: engine.clone() };
+/// workflows.apply(Time::ZERO, &begin).reply.unwrap();
+/// let (step, config) = (StepCounter::default().step("save"), StepConfig::default());
+/// let begin = Op::BeginStep { engine: engine.clone(), step: step.clone(), config };
+/// let run = workflows.apply(Time::ZERO, &begin).reply.unwrap();
+/// assert_eq!(run.to_string(), "run attempt 1");
+///
+/// let result = AttemptResult::Ok("7".into());
+/// let finish = Op::FinishStep { engine: engine.clone(), step, attempt: 1, result };
+/// workflows.apply(Time::ZERO, &finish).reply.unwrap();
+/// let again = workflows.apply(Time::ZERO, &begin).reply.unwrap();
+/// assert_eq!(again, Reply::Step(Progress::Value("7".into())), "a stored step does not run again");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Workflows {
+    workflows: BTreeMap<Arc<str>, Instances>,
+    numbers: Numbers,
+}
+
+/// What is numbered across all workflows, so that nothing is ever numbered twice.
+#[derive(Clone, Debug, Default)]
+struct Numbers {
+    lives: u64,
+    ids: u64,
+}
+
+/// Something odd that production was reported to do once, for a storm to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Anomaly {
+    /// `create` says that the id exists, although there is no instance and none is made.
+    ExistsWithoutInstance,
+    /// `create` makes the instance, and says that the id exists: of several at once none succeeds.
+    CreatedButExists,
+}
+
+impl Anomaly {
+    /// What can be asked for with this operation.
+    pub fn of(op: &Op) -> &'static [Anomaly] {
+        match op {
+            Op::Create { .. } | Op::CreateBatch { .. } => {
+                &[Anomaly::ExistsWithoutInstance, Anomaly::CreatedButExists]
+            }
+            _ => &[],
+        }
+    }
+}
+
+impl Workflows {
+    /// Sets up a workflow.
+    pub fn define(&mut self, name: &str, config: WorkflowConfig) -> Result<(), ConfigError> {
+        config.check(name)?;
+        let name: Arc<str> = name.into();
+        if self.workflows.contains_key(&name) {
+            return Err(ConfigError::Exists(name));
+        }
+        self.workflows.insert(Arc::clone(&name), Instances::new(name, config));
+        Ok(())
+    }
+
+    /// Carries out one operation, of an application or of an engine.
+    pub fn apply(&mut self, now: Time, op: &Op) -> Outcome {
+        self.apply_with(now, op, None)
+    }
+
+    /// The same, with something odd happening to it. What cannot happen to it does not.
+    pub fn apply_with(&mut self, now: Time, op: &Op, anomaly: Option<Anomaly>) -> Outcome {
+        let mut follow = Vec::new();
+        let reply = match self.workflows.get_mut(op.workflow()) {
+            Some(instances) => instances.apply(now, (op, anomaly), &mut self.numbers, &mut follow),
+            None => Err(Error::refused(Code::WorkflowNotFound, "", Options::default())),
+        };
+        Outcome { reply, follow }
+    }
+
+    /// The state of an instance, for reports; it does not touch anything.
+    pub fn status(&self, workflow: &str, id: &str) -> Option<InstanceStatus> {
+        let instances = self.workflows.get(workflow)?;
+        Some(instances.get(id)?.status(instances.settings().options))
+    }
+}

@@ -1,0 +1,80 @@
+//! Mounts a system, puts the scenario on the agenda, and plays the run.
+
+use std::rc::Rc;
+
+use crate::bindings::cloud::Cloud;
+use crate::choices::Source;
+use crate::engine::agenda::Event;
+use crate::engine::run::Run;
+use crate::engine::world::World;
+use crate::scenario::Scenario;
+use crate::values::time::Time;
+
+/// A scenario that does not fit the cloud it is played on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetupError(String);
+
+impl std::fmt::Display for SetupError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+/// Plays a scenario on the cloud that `mount` sets up, with choices from `source`.
+///
+/// ```
+/// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+///
+/// let scenario = Scenario {
+///     sends: vec![Send::new(Time::ZERO, "GET", "/", "")],
+///     ..Scenario::default()
+/// };
+/// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+///     cloud.worker("web").fetch(|_env, _request| async { Ok(Response::new(200, "hello")) });
+/// })
+/// .unwrap();
+/// assert!(run.trace.to_string().contains(r#"client  return #0 200 "hello""#));
+/// ```
+pub fn simulate(
+    scenario: &Scenario,
+    source: &Source,
+    mount: &dyn Fn(&mut Cloud),
+) -> Result<Run, SetupError> {
+    let world = World::new(scenario, source);
+    mount(&mut Cloud { world: &world });
+    plan(&world)?;
+    let end = world.play();
+    Ok(world.into_run(end))
+}
+
+/// Puts what the scenario says on the agenda.
+fn plan(world: &Rc<World>) -> Result<(), SetupError> {
+    let scenario = Rc::clone(&world.state().scenario);
+    for send in &scenario.sends {
+        Cloud { world }.client_host(&send.from);
+        if world.state().worker_for(send).is_none() {
+            return Err(SetupError(match &send.to {
+                None => format!("no worker serves requests, so `{}` cannot be sent", send.request),
+                Some(to) => format!("no worker called `{to}` serves requests"),
+            }));
+        }
+    }
+    let mut state = world.state();
+    for (index, send) in scenario.sends.iter().enumerate() {
+        state.agenda.plan(send.at, Event::Send { index });
+    }
+    for (index, kill) in scenario.kills.iter().enumerate() {
+        if !state.may_die(&kill.host) {
+            return Err(SetupError(format!("there is no worker `{}` to kill", kill.host)));
+        }
+        state.agenda.plan(kill.at, Event::Kill { index });
+    }
+    let calm = Time::ZERO + scenario.storm;
+    state.agenda.plan(calm, Event::Calm);
+    let booting: Vec<u16> = (0..state.hosts.len() as u16).collect();
+    drop(state);
+    booting.into_iter().for_each(|host| world.boot(host));
+    Ok(())
+}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use criterion::Criterion;
 use measure::{Table, median};
-use thunderhead_props::{System, hunt};
+use thunderhead_props::{System, search};
 use thunderhead_sim::{Run, Scenario, Source};
 
 /// How many seeds the runs go through, round and round.
@@ -22,11 +22,11 @@ type Work = fn(&System, &Weather);
 
 fn main() {
     let relay = thunderhead::systems::find("relay").expect("the relay is a system");
-    let random = |seed| hunt::of_seed(relay, seed, hunt::Strategy::Random, MAX_CRASHES);
+    let random = |seed| search::of_seed(relay, seed, search::Strategy::Random, MAX_CRASHES);
     let storms: Vec<Weather> = (0..SEEDS).map(random).collect();
     let works: [(&str, Work); 4] = [
         ("run", |system, storm| _ = black_box(play(system, storm))),
-        ("run + invariants", judged),
+        ("run + promises", judged),
         ("run + trace hash", |system, storm| _ = black_box(play(system, storm).trace.hash())),
         ("run + trace text", |system, storm| _ = black_box(play(system, storm).trace.to_string())),
     ];
@@ -56,11 +56,11 @@ fn main() {
 }
 
 fn play(system: &System, (scenario, source): &Weather) -> Run {
-    hunt::play(system, "reference", scenario, source).expect("the relay serves its workload")
+    search::play(system, "reference", scenario, source).expect("the relay serves its workload")
 }
 
 fn judged(system: &System, (scenario, source): &Weather) {
-    let judged = hunt::check(system, "reference", scenario, source);
+    let judged = search::check(system, "reference", scenario, source);
     let (_, violations) = judged.expect("the relay serves its workload");
     assert!(violations.is_empty(), "the reference breaks a promise: {violations:?}");
 }

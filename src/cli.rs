@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
-use thunderhead_sim::{SetupError, ScriptError};
+use thunderhead_sim::{ScriptError, SetupError};
 
 /// A cloud that throws every storm its platform permits at your code, the same way each time.
 #[derive(Debug, Parser)]
@@ -65,38 +65,38 @@ pub struct Answer {
 
 /// Why a command could not do its work.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum CliError {
     /// The input makes no sense: exit code 2.
     Input(String),
     /// The input does not fit this version or this code: exit code 3.
     SetupError(String),
 }
 
-impl Trouble {
+impl CliError {
     fn code(&self) -> u8 {
         match self {
-            Trouble::Input(_) => 2,
-            Trouble::SetupError(_) => 3,
+            CliError::Input(_) => 2,
+            CliError::SetupError(_) => 3,
         }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Trouble::Input(why) | Trouble::SetupError(why)) = self;
+        let (CliError::Input(why) | CliError::SetupError(why)) = self;
         f.write_str(why)
     }
 }
 
-impl From<ScriptError> for Trouble {
-    fn from(error: ScriptError) -> Trouble {
-        Trouble::Input(error.to_string())
+impl From<ScriptError> for CliError {
+    fn from(error: ScriptError) -> CliError {
+        CliError::Input(error.to_string())
     }
 }
 
-impl From<SetupError> for Trouble {
-    fn from(misfit: SetupError) -> Trouble {
-        Trouble::Input(misfit.to_string())
+impl From<SetupError> for CliError {
+    fn from(misfit: SetupError) -> CliError {
+        CliError::Input(misfit.to_string())
     }
 }
 

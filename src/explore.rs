@@ -5,10 +5,10 @@ mod tally;
 
 use std::fmt;
 
-use thunderhead_props::hunt::{self, Strategy as Seeded};
+use thunderhead_props::search::{self, Strategy as Seeded};
 use thunderhead_props::{Guided, System, Violation, judge};
 use thunderhead_sim::{
-    Case, Enumerate, FaultSet, SetupError, Run, Scenario, Send as Request, Source, Swarm, TraceHash,
+    Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
 };
 
 use crate::quiet::quietly;
@@ -34,7 +34,7 @@ pub struct Search {
     /// The faults that are enumerated.
     pub storm: FaultSet,
     /// The requests of enumerated runs, in place of the smallest workload.
-    pub requests: Option<Vec<Request>>,
+    pub requests: Option<Vec<ClientRequest>>,
     /// On how many threads.
     pub jobs: usize,
     /// Promises of which one broken is enough.
@@ -133,7 +133,7 @@ impl Search {
             Strategy::Enumerate => complete = Some(self.enumerate(&mut tally, &mut ended)?),
         }
         let (runs, trace_hash, seen) = (tally.runs(), tally.trace_hash(), tally.seen());
-        let broken = quietly(|| tally.smallest(|invariant, case| self.shrink(invariant, case)));
+        let broken = quietly(|| tally.smallest(|promise, case| self.shrink(promise, case)));
         Ok(Findings { runs, trace_hash, complete, seen, broken })
     }
 
@@ -155,8 +155,13 @@ impl Search {
                 .collect();
             done += batch.len() as u64;
             let records = self.deal(batch, |seed| {
-                let (scenario, source) =
-                    hunt::of_seed_among(self.system, seed, strategy, self.max_crashes, self.storm);
+                let (scenario, source) = search::of_seed_among(
+                    self.system,
+                    seed,
+                    strategy,
+                    self.max_crashes,
+                    self.storm,
+                );
                 self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
             });
             for record in records {
@@ -202,9 +207,9 @@ impl Search {
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<bool, SetupError> {
-        let mut scenario = hunt::to_enumerate(self.system, self.storm, self.max_crashes);
+        let mut scenario = search::to_enumerate(self.system, self.storm, self.max_crashes);
         if let Some(requests) = &self.requests {
-            scenario.sends = requests.clone();
+            scenario.requests = requests.clone();
         }
         let mut tapes = Enumerate::new(self.max_deviations);
         while let Some(tape) = tapes.next_tape() {
@@ -229,9 +234,9 @@ impl Search {
         source: &Source,
         seed: Option<u64>,
     ) -> Result<(Record, Run), SetupError> {
-        let run = hunt::play(self.system, self.variant, &scenario, source)?;
+        let run = search::play(self.system, self.variant, &scenario, source)?;
         let broken: Vec<&str> =
-            judge(self.system.promises(), &run).iter().map(|v| v.invariant).collect();
+            judge(self.system.promises(), &run).iter().map(|v| v.promise).collect();
         let seen = self.system.sometimes().map(|(_, seen)| seen(&run.trace)).collect();
         let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
         Ok((Record { hash: run.trace.hash(), seed, seen, broken, case }, run))
@@ -268,13 +273,13 @@ impl Search {
     }
 
     /// The smallest case that breaks the same promise, with the run it gives.
-    fn shrink(&self, invariant: &str, case: Case) -> Option<(Case, Run, Violation)> {
-        let shrinker = hunt::smallest(self.system, self.variant, case, invariant);
+    fn shrink(&self, promise: &str, case: Case) -> Option<(Case, Run, Violation)> {
+        let shrinker = search::smallest(self.system, self.variant, case, promise);
         let best = shrinker.best();
         let source = Source::Tape(best.tape.clone());
         let (run, violations) =
-            hunt::check(self.system, self.variant, &best.scenario, &source).ok()?;
-        let violation = violations.into_iter().find(|found| found.invariant == invariant)?;
+            search::check(self.system, self.variant, &best.scenario, &source).ok()?;
+        let violation = violations.into_iter().find(|found| found.promise == promise)?;
         // What the run consumed: a choice that is never asked for has no place in a file.
         let case = Case { scenario: best.scenario.clone(), tape: run.tape() };
         Some((case, run, violation))

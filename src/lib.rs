@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod explore;
-pub mod plan;
+pub mod playable;
 pub mod quiet;
 pub mod systems;
 

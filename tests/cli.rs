@@ -37,7 +37,7 @@ fn list_names_everything() {
     assert_eq!(relay["name"], "relay");
     assert_eq!(relay["variants"][0]["name"], "reference");
     assert_eq!(relay["variants"][0]["expected"], "holds");
-    assert!(relay["invariants"].as_array().unwrap().len() > 5);
+    assert!(relay["promises"].as_array().unwrap().len() > 5);
     assert!(json["faults"].as_array().unwrap().iter().any(|fault| fault["name"] == "lose_reply"));
     assert!(json["scenarios"].as_array().unwrap().len() >= 6);
     let text = thunderhead(root(), &["list"]);

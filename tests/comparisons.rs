@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use thunderhead::systems;
 use thunderhead_sim::sqlite::{Row, Value};
 use thunderhead_sim::{
-    Body, Env, Request, Response, Scenario, Source, Stub, Tape, Trace, What, simulate,
+    Body, Env, EventKind, Request, Response, Scenario, Source, Stub, Tape, Trace, simulate,
 };
 
 const LEFT: &str = "https://prod.example/";
@@ -23,7 +23,7 @@ fn talk<F: Future<Output = ()> + 'static>(work: impl Fn(Env) -> F + Copy + 'stat
         cloud.client("somebody", work);
     });
     let trace = run.expect("there is nothing that could not fit").trace;
-    let panic = trace.events().iter().find(|event| matches!(event.what, What::Panic { .. }));
+    let panic = trace.events().iter().find(|event| matches!(event.kind, EventKind::Panic { .. }));
     assert!(panic.is_none(), "{trace}");
     trace
 }
@@ -32,7 +32,7 @@ fn talk<F: Future<Output = ()> + 'static>(work: impl Fn(Env) -> F + Copy + 'stat
 fn table(trace: &Trace, name: &str) -> Vec<Row> {
     let mut rows = BTreeMap::new();
     for event in trace.events() {
-        let What::Rows { changes } = &event.what else { continue };
+        let EventKind::Rows { changes } = &event.kind else { continue };
         for change in changes.iter().filter(|change| &*change.table == name) {
             match &change.after {
                 Some(row) => drop(rows.insert(change.key.clone(), row.clone())),

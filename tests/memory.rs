@@ -58,7 +58,7 @@ fn mount(cloud: &mut Cloud) {
 
 fn play(seed: u64) {
     let faults = FaultSet::explored();
-    let scenario = Scenario { faults, ..Scenario::default() };
+    let scenario = Scenario { drawn_faults: faults, ..Scenario::default() };
     let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
     let run = simulate(&scenario, &source, &mount).expect("the scenario fits");
     assert_eq!(run.end, End::Quiet, "{}", run.trace);

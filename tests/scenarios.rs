@@ -5,17 +5,17 @@ mod support;
 use std::path::PathBuf;
 
 use support::{files, root};
-use thunderhead::plan::Plan;
+use thunderhead::playable::Playable;
 use thunderhead_props::Expected;
-use thunderhead_sim::{Choices, Script};
+use thunderhead_sim::{Script, ScriptChoices};
 
 fn scripts() -> Vec<PathBuf> {
     files(&root().join("scenarios"))
 }
 
-fn plan(path: &PathBuf) -> Plan {
+fn plan(path: &PathBuf) -> Playable {
     let text = std::fs::read_to_string(path).expect("a file of the project");
-    let file = Script::parse(&path.display().to_string(), &text).and_then(Plan::new);
+    let file = Script::parse(&path.display().to_string(), &text).and_then(Playable::new);
     file.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -24,7 +24,7 @@ fn every_scenario_tells_its_story_and_nothing_else() {
     for path in scripts() {
         let plan = plan(&path);
         let played = plan.play().unwrap();
-        assert_eq!(played.disappointments, Vec::<String>::new(), "{}", path.display());
+        assert_eq!(played.unmet, Vec::<String>::new(), "{}", path.display());
         assert_eq!(played.idle, Vec::<String>::new(), "{}", path.display());
         let history = format!("{}\n\n{}", plan.script().story, played.run.trace);
         let name = path.file_stem().unwrap().to_str().unwrap();
@@ -40,7 +40,7 @@ fn the_reference_holds_in_the_weather_of_every_story() {
         let plan = plan(&path);
         // What a tape says about one variant says nothing about another.
         let refuted = plan.system.variant(plan.variant).unwrap().expected != Expected::Holds;
-        if refuted && !matches!(plan.script().choices, Choices::Tape(_)) {
+        if refuted && !matches!(plan.script().choices, ScriptChoices::Tape(_)) {
             let reference = plan.system.variants[0].name;
             let played = plan.on(reference).play().unwrap();
             assert_eq!(played.violations, [], "{}", path.display());

@@ -27,8 +27,11 @@ const WANTED_RUNS_PER_SECOND: u64 = 2_000;
 const WANTED_RATIO: u64 = 6;
 
 fn main() {
-    let scenario =
-        Scenario { sends: system::uploads(), faults: FaultSet::explored(), ..Scenario::default() };
+    let scenario = Scenario {
+        requests: system::uploads(),
+        drawn_faults: FaultSet::explored(),
+        ..Scenario::default()
+    };
     let statements: Vec<Vec<Executed>> =
         (0..SEEDS).map(|seed| system::executed(|| drop(play(&scenario, seed)))).collect();
     let bare = Sqlite::new();
@@ -50,7 +53,7 @@ fn main() {
 
 /// One complete run, judged.
 fn play(scenario: &Scenario, seed: u64) -> Run {
-    let swarm = Swarm::of_seed(seed, scenario.faults);
+    let swarm = Swarm::of_seed(seed, scenario.drawn_faults);
     let source = Source::Random { seed, swarm };
     let run = simulate(scenario, &source, &system::mount).expect("the scenario fits the pipeline");
     let broken = judge(promises(), &run);

@@ -2,25 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_props::{Finding, Invariant, PLATFORM, Property};
+use thunderhead_props::{Check, Finding, PLATFORM, Promise};
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{Op, Reply, Trace, What, r2, workflow};
+use thunderhead_sim::{EventKind, Op, Reply, Trace, r2, workflow};
 
 /// The pipeline's own promises and those of the platform.
-pub fn promises() -> impl Iterator<Item = &'static Invariant> {
+pub fn promises() -> impl Iterator<Item = &'static Promise> {
     [&ONE_INSTANCE, &ALL_CLASSIFIED].into_iter().chain(PLATFORM.iter().copied())
 }
 
-static ONE_INSTANCE: Invariant = Invariant {
+static ONE_INSTANCE: Promise = Promise {
     name: "one instance per upload",
     about: "no upload has its workflow created twice",
-    property: Property::Always(one_instance),
+    check: Check::Always(one_instance),
 };
 
-static ALL_CLASSIFIED: Invariant = Invariant {
+static ALL_CLASSIFIED: Promise = Promise {
     name: "every upload is classified",
     about: "the row of every stored photo says in the end that it is classified",
-    property: Property::Eventually(all_classified),
+    check: Check::Eventually(all_classified),
 };
 
 fn one_instance(trace: &Trace) -> Result<(), Finding> {
@@ -39,13 +39,13 @@ fn one_instance(trace: &Trace) -> Result<(), Finding> {
 fn all_classified(trace: &Trace) -> Result<(), Finding> {
     let mut open = BTreeMap::new();
     for event in trace.events() {
-        match &event.what {
-            What::Effect { call, outcome } if trace.outcome(*outcome).is_ok() => {
+        match &event.kind {
+            EventKind::Effect { call, outcome } if trace.outcome(*outcome).is_ok() => {
                 if let Op::R2(op @ r2::Op::Put { .. }) = trace.op(*call) {
                     open.entry(op.key().unwrap_or("")).or_insert("stored");
                 }
             }
-            What::Rows { changes } => {
+            EventKind::Rows { changes } => {
                 for change in changes.iter().filter(|change| &*change.table == "upload") {
                     let value =
                         |column| change.value_after(column).and_then(|value| value.as_str());
@@ -55,7 +55,9 @@ fn all_classified(trace: &Trace) -> Result<(), Finding> {
                 }
             }
             // What was given up is in the dead-letter queue, and not the pipeline's any more.
-            What::Settle { fate: Fate::DeadLettered { .. } | Fate::Dropped, .. } => return Ok(()),
+            EventKind::Settle { fate: Fate::DeadLettered { .. } | Fate::Dropped, .. } => {
+                return Ok(());
+            }
             _ => {}
         }
     }

@@ -10,8 +10,8 @@ use thunderhead_sim::r2::{BucketConfig, EventType, Notification, Rule};
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig, WorkflowEvent};
 use thunderhead_sim::{
-    Body, Cloud, DurableObject, Env, Error, MessageBatch, ObjectState, Request, Response, Send,
-    Step, Time,
+    Body, ClientRequest, Cloud, DurableObject, Env, Error, MessageBatch, ObjectState, Request,
+    Response, Step, Time,
 };
 
 /// How many uploads one run has.
@@ -58,10 +58,15 @@ fn note(executed: impl FnOnce() -> Executed) {
 }
 
 /// Ten photos, some of them close enough together to share a batch.
-pub fn uploads() -> Vec<Send> {
+pub fn uploads() -> Vec<ClientRequest> {
     let photo = |n: u64| {
-        Send::new(Time::from_ms(n * 300), "PUT", &format!("/photo-{n}"), format!("take {n}"))
-            .retried(2)
+        ClientRequest::new(
+            Time::from_ms(n * 300),
+            "PUT",
+            &format!("/photo-{n}"),
+            format!("take {n}"),
+        )
+        .retried(2)
     };
     (0..UPLOADS).map(photo).collect()
 }

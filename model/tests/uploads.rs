@@ -9,7 +9,8 @@ use thunderhead_model::{Classifier, Settings};
 use thunderhead_props::judge;
 use thunderhead_sim::ai::{self, Label, Score};
 use thunderhead_sim::{
-    Body, FaultSet, Reply, Request, Run, Scenario, Send, Source, Swarm, Tape, Time, What, simulate,
+    Body, ClientRequest, EventKind, FaultSet, Reply, Request, Run, Scenario, Source, Swarm, Tape,
+    Time, simulate,
 };
 
 const PICTURES: [&str; 3] = ["clock", "umbrella", "clock"];
@@ -37,18 +38,18 @@ fn network() -> ai::Classifier {
 fn play(network: &ai::Classifier, faults: FaultSet, source: &Source) -> Run {
     let upload = |(at, drawing): (usize, &&Drawing)| {
         let path = format!("/acme/{at}.png?as=ann@acme");
-        Send::new(Time::from_ms(at as u64 * 700), "PUT", &path, drawing.png()).retried(5)
+        ClientRequest::new(Time::from_ms(at as u64 * 700), "PUT", &path, drawing.png()).retried(5)
     };
-    let mut sends: Vec<Send> = drawings().iter().enumerate().map(upload).collect();
+    let mut requests: Vec<ClientRequest> = drawings().iter().enumerate().map(upload).collect();
     let broken = "/acme/broken.png?as=ann@acme";
-    sends.push(Send::new(Time::ZERO, "PUT", broken, "not a picture").retried(5));
+    requests.push(ClientRequest::new(Time::ZERO, "PUT", broken, "not a picture").retried(5));
     let list = Request::new("GET", "/acme?as=ann@acme", "");
-    sends.push(Send {
+    requests.push(ClientRequest {
         at: Time::from_ms(3_600_000),
         request: list,
-        ..Send::new(Time::ZERO, "GET", "/", "")
+        ..ClientRequest::new(Time::ZERO, "GET", "/", "")
     });
-    let scenario = Scenario { sends, faults, ..Scenario::default() };
+    let scenario = Scenario { requests, drawn_faults: faults, ..Scenario::default() };
     let system = systems::find("uploads").expect("the uploads are registered");
     let mount = |cloud: &mut thunderhead_sim::Cloud| {
         (system.mount)(cloud, "reference");
@@ -62,8 +63,8 @@ fn play(network: &ai::Classifier, faults: FaultSet, source: &Source) -> Run {
 
 /// What the last answer of the run says of each name.
 fn listed(run: &Run) -> Vec<(String, String, Option<String>)> {
-    let answer = run.trace.events().iter().rev().find_map(|event| match &event.what {
-        What::Return { outcome, .. } => match run.trace.outcome(*outcome) {
+    let answer = run.trace.events().iter().rev().find_map(|event| match &event.kind {
+        EventKind::Return { outcome, .. } => match run.trace.outcome(*outcome) {
             Ok(Reply::Fetch(response)) if response.status == 200 => Some(response.body.clone()),
             _ => None,
         },

@@ -17,10 +17,10 @@ mod state;
 mod testing;
 mod world;
 
-use crate::invariant::Invariant;
+use crate::promise::Promise;
 
 /// The promises of commands.
-pub const COMMANDS: &[&Invariant] = &[
+pub const COMMANDS: &[&Promise] = &[
     &effects::NONE_LOST,
     &effects::NONE_TWICE,
     &flags::SET_ONCE,

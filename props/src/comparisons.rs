@@ -16,10 +16,10 @@ mod steps;
 #[cfg(test)]
 mod testing;
 
-use crate::invariant::Invariant;
+use crate::promise::Promise;
 
 /// The promises of comparisons.
-pub const COMPARISONS: &[&Invariant] = &[
+pub const COMPARISONS: &[&Promise] = &[
     &retention::NEWEST,
     &probes::ONE_PER_SIDE,
     &lifecycle::ENDS_ONCE,

@@ -9,10 +9,10 @@ mod sightings;
 #[cfg(test)]
 mod testing;
 
-use crate::invariant::Invariant;
+use crate::promise::Promise;
 
 /// Every promise of the system, and what a search must have seen.
-pub const GENERATIONS: &[&Invariant] = &[
+pub const GENERATIONS: &[&Promise] = &[
     &ends::EVERY_REQUEST_ENDS,
     &ends::COUNTED,
     &ends::FINAL,

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use thunderhead_sim::{Case, Draw, Op, Rng, Run, Scenario, Source, StableHasher, Trace, What};
+use thunderhead_sim::{Case, Draw, EventKind, Op, Rng, Run, Scenario, Source, StableHasher, Trace};
 
-use crate::hunt::{self, Strategy};
+use crate::search::{self, Strategy};
 use crate::system::System;
 
 /// A search whose proposals depend on the runs it was told of, and on its seed.
@@ -42,7 +42,7 @@ impl Guided {
     pub fn propose(&mut self) -> (Scenario, Source) {
         if self.corpus.is_empty() || self.rng.chance(FRESH) {
             let seed = self.rng.bits();
-            return hunt::of_seed(self.system, seed, Strategy::Random, self.max_crashes);
+            return search::of_seed(self.system, seed, Strategy::Random, self.max_crashes);
         }
         let kept = &self.corpus[self.rng.below(self.corpus.len() as u32) as usize];
         let case = vary(kept, &mut self.rng);
@@ -95,11 +95,11 @@ fn features(trace: &Trace) -> impl Iterator<Item = u64> {
         .map(|event| {
             let (op, outcome) = trace.carried(event);
             let (call, well) = (op.map(Op::code), outcome.is_none_or(Result::is_ok));
-            let fault = match &event.what {
-                What::Fault { fault, .. } | What::Crash { fault, .. } => Some(*fault),
+            let fault = match &event.kind {
+                EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => Some(*fault),
                 _ => None,
             };
-            StableHasher::of(&(event.actor, discriminant(&event.what), call, fault, well))
+            StableHasher::of(&(event.actor, discriminant(&event.kind), call, fault, well))
         })
         .collect();
     let pairs: Vec<u64> = shapes.windows(2).map(StableHasher::of).collect();

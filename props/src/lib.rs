@@ -1,18 +1,18 @@
-//! Invariants over traces, and the strategies that hunt for runs that break them.
+//! Promises over traces, and the strategies that hunt for runs that break them.
 //!
-//! An invariant reads the trace and nothing else: it cannot trust the application because it cannot
+//! A promise reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
 mod commands;
 mod comparisons;
 mod generations;
 mod guided;
-pub mod hunt;
-mod invariant;
 #[cfg(test)]
 mod mutant;
 mod platform;
+mod promise;
 mod relay;
+pub mod search;
 mod strategy;
 mod system;
 mod uploads;
@@ -21,8 +21,8 @@ pub use commands::COMMANDS;
 pub use comparisons::COMPARISONS;
 pub use generations::GENERATIONS;
 pub use guided::Guided;
-pub use invariant::{Finding, Invariant, Property, Violation, judge};
 pub use platform::{DELIVERED_TWICE, PLATFORM};
+pub use promise::{Check, Finding, Promise, Violation, judge};
 pub use relay::RELAY;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};

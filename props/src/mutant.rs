@@ -1,11 +1,11 @@
-//! Doctored histories, for the tests of the invariants.
+//! Doctored histories, for the tests of the promises.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Queues};
 use thunderhead_sim::r2::{self, Object};
-use thunderhead_sim::{Event, Op, Outcome, Reply, Time, Trace, What};
+use thunderhead_sim::{Event, EventKind, Op, Outcome, Reply, Time, Trace};
 
 /// A history made by hand; everything happens to one actor, unless it says to whom.
 #[derive(Clone)]
@@ -23,15 +23,15 @@ impl Default for History {
 }
 
 impl History {
-    pub fn push(&mut self, what: What) -> &mut History {
+    pub fn push(&mut self, what: EventKind) -> &mut History {
         self.push_as("someone", what)
     }
 
     /// The same, happening to a certain actor.
-    pub fn push_as(&mut self, name: &str, what: What) -> &mut History {
+    pub fn push_as(&mut self, name: &str, what: EventKind) -> &mut History {
         let at = Time::from_ms(self.trace.events().len() as u64) + self.waited;
         let actor = self.trace.actor_named(name);
-        self.trace.push(Event { at, actor, what });
+        self.trace.push(Event { at, actor, kind: what });
         self
     }
 
@@ -55,13 +55,13 @@ impl History {
     pub fn answered(&mut self, call: u32, op: Op, outcome: Outcome) -> &mut History {
         self.trace.set_op(call, op);
         let outcome = self.trace.keep(outcome);
-        self.push(What::Effect { call, outcome })
+        self.push(EventKind::Effect { call, outcome })
     }
 
     /// A call that somebody made.
     pub fn calls(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
-        self.push_as(actor, What::Call { call })
+        self.push_as(actor, EventKind::Call { call })
     }
 
     /// A call that a handler began to work on.
@@ -72,7 +72,7 @@ impl History {
     /// The same at a certain actor.
     pub fn begins_as(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
-        self.push_as(actor, What::Begin { call })
+        self.push_as(actor, EventKind::Begin { call })
     }
 
     /// A call that a handler has answered.
@@ -83,13 +83,13 @@ impl History {
     /// The same at a certain actor.
     pub fn ends_as(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
-        self.push_as(actor, What::End { call, outcome })
+        self.push_as(actor, EventKind::End { call, outcome })
     }
 
     /// A caller has its answer.
     pub fn returns(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
-        self.push_as(actor, What::Return { call, outcome })
+        self.push_as(actor, EventKind::Return { call, outcome })
     }
 
     /// A put took effect and gave this version.
@@ -103,14 +103,14 @@ impl History {
     /// Call `call` was made.
     pub fn called(&mut self, call: u32) -> &mut History {
         self.trace.set_op(call, Op::R2(r2::Op::head("photos", "cat")));
-        self.push(What::Call { call })
+        self.push(EventKind::Call { call })
     }
 
     /// Call `call` took effect.
     pub fn effect(&mut self, call: u32) -> &mut History {
         self.trace.set_op(call, Op::R2(r2::Op::head("photos", "cat")));
         let outcome = self.trace.keep(Ok(Reply::R2(r2::Reply::NotFound)));
-        self.push(What::Effect { call, outcome })
+        self.push(EventKind::Effect { call, outcome })
     }
 
     /// A message reaches its consumer.
@@ -126,20 +126,20 @@ impl History {
     /// The one message of the history sets out to its consumer.
     pub fn delivered(&mut self) -> &mut History {
         self.trace.set_op(0, deliver());
-        self.push(What::Call { call: 0 })
+        self.push(EventKind::Call { call: 0 })
     }
 
     /// The one message of the history reaches its consumer.
     pub fn begun(&mut self) -> &mut History {
         self.trace.set_op(0, deliver());
-        self.push(What::Begin { call: 0 })
+        self.push(EventKind::Begin { call: 0 })
     }
 
     /// The queue decides about the one message of the history.
     pub fn settled(&mut self, fate: Fate) -> &mut History {
         let Op::Deliver { batch, .. } = deliver() else { unreachable!("it is a delivery") };
         let (call, message) = (Some(0), batch.messages[0].id);
-        self.push(What::Settle { call, queue: batch.queue, message, fate })
+        self.push(EventKind::Settle { call, queue: batch.queue, message, fate })
     }
 }
 

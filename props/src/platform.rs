@@ -3,50 +3,55 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{Fault, Op, Trace, What};
+use thunderhead_sim::{EventKind, Fault, Op, Trace};
 
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
 /// The promises of the platform itself, that the application comes to rest on it, and proof that
 /// storms really blow.
-pub const PLATFORM: &[&Invariant] =
+pub const PLATFORM: &[&Promise] =
     &[&COMES_TO_REST, &SETTLED_ONCE, &NO_MESSAGE_LOST, &DIED_MID_CALL];
 
-static COMES_TO_REST: Invariant = Invariant {
+static COMES_TO_REST: Promise = Promise {
     name: "the application comes to rest",
     about: "nobody panics, waits for ever, or is still busy when the steps are used up",
-    property: Property::Always(comes_to_rest),
+    check: Check::Always(comes_to_rest),
 };
 
-static SETTLED_ONCE: Invariant = Invariant {
+static SETTLED_ONCE: Promise = Promise {
     name: "a settled message stays settled",
     about: "a message that was acknowledged, dropped or moved to a dead-letter queue is never decided again",
-    property: Property::Always(settled_once),
+    check: Check::Always(settled_once),
 };
 
-static NO_MESSAGE_LOST: Invariant = Invariant {
+static NO_MESSAGE_LOST: Promise = Promise {
     name: "no message is lost",
     about: "every message whose delivery began is acknowledged, dead-lettered, dropped or expired in the end",
-    property: Property::Eventually(no_message_lost),
+    check: Check::Eventually(no_message_lost),
 };
 
 /// What a system with a queue must have met; one without a queue cannot.
-pub static DELIVERED_TWICE: Invariant = Invariant {
+pub static DELIVERED_TWICE: Promise = Promise {
     name: "a message is delivered twice",
     about: "some message reaches a consumer more than once",
-    property: Property::Sometimes(delivered_twice),
+    check: Check::Sometimes(delivered_twice),
 };
 
-static DIED_MID_CALL: Invariant = Invariant {
+static DIED_MID_CALL: Promise = Promise {
     name: "a worker dies with a request on its way",
     about: "an effect happens on behalf of a worker that is already dead",
-    property: Property::Sometimes(died_mid_call),
+    check: Check::Sometimes(died_mid_call),
 };
 
 fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
     for (at, event) in trace.events().iter().enumerate() {
-        if let What::Panic { .. } | What::Stuck { .. } | What::Livelock { .. } = &event.what {
-            return Err(Finding::at(at, format!("{}: {}", trace.actor(event), trace.told(event))));
+        if let EventKind::Panic { .. } | EventKind::Stuck { .. } | EventKind::Livelock { .. } =
+            &event.kind
+        {
+            return Err(Finding::at(
+                at,
+                format!("{}: {}", trace.actor(event), trace.describe(event)),
+            ));
         }
     }
     Ok(())
@@ -55,7 +60,7 @@ fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
 fn settled_once(trace: &Trace) -> Result<(), Finding> {
     let mut settled = BTreeSet::new();
     for (at, event) in trace.events().iter().enumerate() {
-        let What::Settle { queue, message, fate, .. } = &event.what else { continue };
+        let EventKind::Settle { queue, message, fate, .. } = &event.kind else { continue };
         let key = (queue, message);
         match fate {
             Fate::Gone => {}
@@ -77,16 +82,16 @@ fn settled_once(trace: &Trace) -> Result<(), Finding> {
 fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
     let mut open = BTreeMap::new();
     for event in trace.events() {
-        match &event.what {
-            What::Call { call } => {
+        match &event.kind {
+            EventKind::Call { call } => {
                 if let Op::Deliver { batch, .. } = trace.op(*call) {
                     for message in &batch.messages {
                         open.entry((batch.queue.clone(), message.id)).or_insert(true);
                     }
                 }
             }
-            What::Settle { fate: Fate::Retried { .. } | Fate::Gone, .. } => {}
-            What::Settle { queue, message, .. } => {
+            EventKind::Settle { fate: Fate::Retried { .. } | Fate::Gone, .. } => {}
+            EventKind::Settle { queue, message, .. } => {
                 open.insert((queue.clone(), *message), false);
             }
             _ => {}
@@ -103,8 +108,8 @@ fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
 
 fn delivered_twice(trace: &Trace) -> bool {
     let mut seen = BTreeSet::new();
-    trace.events().iter().any(|event| match &event.what {
-        What::Begin { call } => match trace.op(*call) {
+    trace.events().iter().any(|event| match &event.kind {
+        EventKind::Begin { call } => match trace.op(*call) {
             Op::Deliver { batch, .. } => {
                 batch.messages.iter().any(|message| !seen.insert((batch.queue.clone(), message.id)))
             }
@@ -118,14 +123,14 @@ fn died_mid_call(trace: &Trace) -> bool {
     let mut callers = BTreeMap::new();
     let mut dead = BTreeSet::new();
     for event in trace.events() {
-        match &event.what {
-            What::Call { call, .. } => drop(callers.insert(*call, event.actor)),
-            What::Crash { fault: Fault::Crash, .. } => {
+        match &event.kind {
+            EventKind::Call { call, .. } => drop(callers.insert(*call, event.actor)),
+            EventKind::Crash { fault: Fault::Crash, .. } => {
                 let lost = callers.iter().filter(|(_, actor)| **actor == event.actor);
                 dead.extend(lost.map(|(call, _)| *call));
             }
-            What::Return { call, .. } => drop(callers.remove(call)),
-            What::Effect { call, .. } if dead.contains(call) => return true,
+            EventKind::Return { call, .. } => drop(callers.remove(call)),
+            EventKind::Effect { call, .. } if dead.contains(call) => return true,
             _ => {}
         }
     }
@@ -141,9 +146,9 @@ mod tests {
     fn a_history_that_ends_in_a_panic_a_wait_or_a_loop_is_rejected() {
         assert_eq!(comes_to_rest(&History::default().trace()), Ok(()));
         for what in [
-            What::Panic { message: "no".into() },
-            What::Stuck { doing: "nothing".into(), waits: "all".into() },
-            What::Livelock { steps: 9 },
+            EventKind::Panic { message: "no".into() },
+            EventKind::Stuck { doing: "nothing".into(), waits: "all".into() },
+            EventKind::Livelock { steps: 9 },
         ] {
             let mut history = History::default();
             history.push(what);
@@ -190,7 +195,7 @@ mod tests {
     #[test]
     fn an_effect_on_behalf_of_the_dead_is_seen() {
         let mut history = History::default();
-        history.called(7).push(What::Crash { fault: Fault::Crash, call: None });
+        history.called(7).push(EventKind::Crash { fault: Fault::Crash, call: None });
         assert!(!died_mid_call(&history.trace()));
         history.effect(7);
         assert!(died_mid_call(&history.trace()));

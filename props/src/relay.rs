@@ -6,35 +6,35 @@ use std::sync::Arc;
 use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
 use thunderhead_sim::{Op, Reply, Trace};
 
-use crate::invariant::{Finding, Invariant, Property};
 use crate::platform::DELIVERED_TWICE;
+use crate::promise::{Check, Finding, Promise};
 
 /// An upload to `photos` gets one receipt in `receipts`, which names its version.
-pub const RELAY: &[&Invariant] =
+pub const RELAY: &[&Promise] =
     &[&EVERY_UPLOAD, &ONE_RECEIPT, &NEVER_BACK, &RENEWED, &DELIVERED_TWICE];
 
-static EVERY_UPLOAD: Invariant = Invariant {
+static EVERY_UPLOAD: Promise = Promise {
     name: "every upload has its receipt",
     about: "when all is quiet, each photo has a receipt that names the version R2 now holds",
-    property: Property::Eventually(every_upload),
+    check: Check::Eventually(every_upload),
 };
 
-static ONE_RECEIPT: Invariant = Invariant {
+static ONE_RECEIPT: Promise = Promise {
     name: "one receipt per upload",
     about: "no version is written down twice, however often its message comes",
-    property: Property::Always(one_receipt),
+    check: Check::Always(one_receipt),
 };
 
-static NEVER_BACK: Invariant = Invariant {
+static NEVER_BACK: Promise = Promise {
     name: "receipts never go back",
     about: "the receipt of a newer version is never replaced by that of an older one",
-    property: Property::Always(never_back),
+    check: Check::Always(never_back),
 };
 
-static RENEWED: Invariant = Invariant {
+static RENEWED: Promise = Promise {
     name: "a receipt is renewed",
     about: "some photo is uploaded again and its receipt follows",
-    property: Property::Sometimes(renewed),
+    check: Check::Sometimes(renewed),
 };
 
 /// One object as it was stored.

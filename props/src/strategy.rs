@@ -9,10 +9,10 @@ use std::rc::Rc;
 use proptest::prelude::{ProptestConfig, Rng as _};
 use proptest::strategy::{NewTree, Strategy as Generates, ValueTree};
 use proptest::test_runner::TestRunner;
-use thunderhead_sim::{Case, SetupError, Run, Scenario, Shrinker, Source, Tape};
+use thunderhead_sim::{Case, Run, Scenario, SetupError, Shrinker, Source, Tape};
 
-use crate::hunt::{self, Strategy};
-use crate::invariant::Violation;
+use crate::promise::Violation;
+use crate::search::{self, Strategy};
 use crate::system::System;
 
 /// All storms over one variant of a system.
@@ -54,7 +54,7 @@ impl Generates for Storms {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Storms> {
         let seed = runner.rng().next_u64();
         let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-        let (scenario, source) = hunt::of_seed(self.system, seed, strategy, 3);
+        let (scenario, source) = search::of_seed(self.system, seed, strategy, 3);
         Ok(StormTree { storms: *self, drawn: self.with(scenario, source), shrinking: None })
     }
 }
@@ -84,7 +84,7 @@ pub struct Storm {
 impl Storm {
     /// Plays it.
     pub fn run(&self) -> Result<Run, SetupError> {
-        let run = hunt::play(self.system, self.variant, &self.scenario, &self.source)?;
+        let run = search::play(self.system, self.variant, &self.scenario, &self.source)?;
         *self.consumed.borrow_mut() = Some(run.tape());
         Ok(run)
     }
@@ -108,7 +108,7 @@ impl std::fmt::Display for Storm {
     /// What went wrong, and when: the requests and the deviations.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{} {}", self.system.name, self.variant)?;
-        for send in &self.scenario.sends {
+        for send in &self.scenario.requests {
             writeln!(f, "  at {} {}", send.at, send.request)?;
         }
         match (&self.source, self.case()) {

@@ -1,9 +1,9 @@
 //! A system under test: how to mount it, what to send it, what it promises.
 
-use thunderhead_sim::{Cloud, Rng, Send, Trace};
+use thunderhead_sim::{ClientRequest, Cloud, Rng, Trace};
 
-use crate::invariant::{Invariant, Property};
 use crate::platform::PLATFORM;
+use crate::promise::{Check, Promise};
 
 /// A system and its variants. The code is its owner's; here are only the ways to reach it.
 #[derive(Debug)]
@@ -17,11 +17,11 @@ pub struct System {
     /// Mounts a variant, by its name.
     pub mount: fn(&mut Cloud, &str),
     /// Requests to send, drawn at random.
-    pub workload: fn(&mut Rng) -> Vec<Send>,
+    pub workload: fn(&mut Rng) -> Vec<ClientRequest>,
     /// The shortest workload worth enumerating.
-    pub smallest: fn() -> Vec<Send>,
+    pub smallest: fn() -> Vec<ClientRequest>,
     /// What it promises of its own; the platform's promises come on top.
-    pub invariants: &'static [&'static Invariant],
+    pub promises: &'static [&'static Promise],
 }
 
 impl System {
@@ -31,20 +31,20 @@ impl System {
     }
 
     /// Everything it is judged by: its own promises, then those of the platform.
-    pub fn promises(&self) -> impl Iterator<Item = &'static Invariant> + use<> {
-        self.invariants.iter().chain(PLATFORM).copied()
+    pub fn promises(&self) -> impl Iterator<Item = &'static Promise> + use<> {
+        self.promises.iter().chain(PLATFORM).copied()
     }
 
     /// The promise of that name.
-    pub fn invariant(&self, name: &str) -> Option<&'static Invariant> {
-        self.promises().find(|invariant| invariant.name == name)
+    pub fn promise(&self, name: &str) -> Option<&'static Promise> {
+        self.promises().find(|promise| promise.name == name)
     }
 
     /// What a campaign must have seen at least once.
-    pub fn sometimes(&self) -> impl Iterator<Item = (&'static Invariant, fn(&Trace) -> bool)> {
-        self.promises().filter_map(|invariant| match invariant.property {
-            Property::Sometimes(seen) => Some((invariant, seen)),
-            Property::Always(_) | Property::Eventually(_) => None,
+    pub fn sometimes(&self) -> impl Iterator<Item = (&'static Promise, fn(&Trace) -> bool)> {
+        self.promises().filter_map(|promise| match promise.check {
+            Check::Sometimes(seen) => Some((promise, seen)),
+            Check::Always(_) | Check::Eventually(_) => None,
         })
     }
 }

@@ -11,11 +11,11 @@ mod row;
 mod seen;
 mod world;
 
-use crate::invariant::Invariant;
 use crate::platform::DELIVERED_TWICE;
+use crate::promise::Promise;
 
 /// An image lands in R2, is classified once, the newest upload wins, and what is deleted stays deleted.
-pub const UPLOADS: &[&Invariant] = &[
+pub const UPLOADS: &[&Promise] = &[
     &events::ONE_WORKFLOW,
     &delivery::NOTHING_NEW,
     &order::LATEST_WINS,

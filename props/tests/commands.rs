@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, System, cases, storm};
 
 /// In how many storms the verdicts are reached.
@@ -47,10 +47,10 @@ fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_othe
         let mut broken = BTreeMap::new();
         for seed in 0..STORMS {
             let strategy = if seed % 4 == 0 { Strategy::Pct } else { Strategy::Random };
-            let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
-            let (_, violations) = hunt::check(system, variant.name, &scenario, &source).unwrap();
+            let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+            let (_, violations) = search::check(system, variant.name, &scenario, &source).unwrap();
             for violation in violations {
-                *broken.entry(violation.invariant).or_insert(0) += 1;
+                *broken.entry(violation.promise).or_insert(0) += 1;
             }
         }
         println!("{} in {STORMS} storms: {broken:?}", variant.name);

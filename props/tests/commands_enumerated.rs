@@ -6,27 +6,40 @@
 use std::time::Duration;
 
 use thunderhead::systems;
-use thunderhead_props::{System, hunt};
-use thunderhead_sim::{Enumerate, FaultSet, Scenario, Send, Source, Time, Timing};
+use thunderhead_props::{System, search};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Time, Timing};
 
 fn commands() -> &'static System {
     systems::find("commands").expect("the commands are registered")
 }
 
 /// A group that checks out, when both processors are about to look for work.
-fn group(name: &str, guests: &str) -> Send {
+fn group(name: &str, guests: &str) -> ClientRequest {
     let path = format!("/groups/{name}");
-    Send::new(Time::from_ms(990), "POST", &path, format!("{{\"guests\":{guests}}}")).retried(1)
+    ClientRequest::new(Time::from_ms(990), "POST", &path, format!("{{\"guests\":{guests}}}"))
+        .retried(1)
 }
 
 /// Plays every run within bounds, which must all be as promised, and says how many there were.
-fn enumerate(sends: &[Send], storm: Duration, faults: FaultSet, max_deviations: usize) -> u64 {
-    let (sends, timing) = (sends.to_vec(), Timing::Order);
-    let scenario = Scenario { sends, faults, timing, storm, max_crashes: 2, ..Scenario::default() };
+fn enumerate(
+    requests: &[ClientRequest],
+    storm: Duration,
+    faults: FaultSet,
+    max_deviations: usize,
+) -> u64 {
+    let (requests, timing) = (requests.to_vec(), Timing::Order);
+    let scenario = Scenario {
+        requests,
+        drawn_faults: faults,
+        timing,
+        storm_ends_at: Time::ZERO + storm,
+        max_crashes: 2,
+        ..Scenario::default()
+    };
     let mut tapes = Enumerate::new(max_deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
-        let (run, broken) = hunt::check(commands(), "reference", &scenario, &source).unwrap();
+        let (run, broken) = search::check(commands(), "reference", &scenario, &source).unwrap();
         assert!(broken.is_empty(), "{broken:?}\n{tape:?}\n{}", run.trace);
         tapes.tell(&run);
     }
@@ -35,11 +48,11 @@ fn enumerate(sends: &[Send], storm: Duration, faults: FaultSet, max_deviations: 
 
 /// Two deviations from the benign run, of all faults and of crashes alone, are as far as a test may take.
 /// `ENUMERATE_DEVIATIONS=3` asks for more, which takes an hour.
-fn survives(sends: &[Send], storm: Duration, at_least: u64) {
+fn survives(requests: &[ClientRequest], storm: Duration, at_least: u64) {
     let asked = std::env::var("ENUMERATE_DEVIATIONS").ok().and_then(|text| text.parse().ok());
     let max_deviations = asked.unwrap_or(2);
     for faults in [FaultSet::explored(), FaultSet::crashes()] {
-        let runs = enumerate(sends, storm, faults, max_deviations);
+        let runs = enumerate(requests, storm, faults, max_deviations);
         println!("{runs} runs with at most {max_deviations} deviations");
         assert!(runs > at_least, "only {runs} runs");
     }

@@ -7,7 +7,7 @@ mod campaign;
 
 use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{System, cases, storm};
 
 fn comparisons() -> &'static System {
@@ -53,9 +53,9 @@ fn a_campaign_finds_every_promise_that_the_repaired_plan_breaks() {
         "no probe goes to a forbidden address",
     ];
     for seed in 0..3_000 {
-        let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
-        let (_, broken) = hunt::check(system, "own-storage", &scenario, &source).unwrap();
-        unbroken.retain(|name| !broken.iter().any(|violation| violation.invariant == *name));
+        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+        let (_, broken) = search::check(system, "own-storage", &scenario, &source).unwrap();
+        unbroken.retain(|name| !broken.iter().any(|violation| violation.promise == *name));
         if unbroken.is_empty() {
             return;
         }

@@ -6,33 +6,45 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use thunderhead::systems;
-use thunderhead_props::{System, hunt};
-use thunderhead_sim::{Enumerate, FaultSet, Scenario, Send, Source, Time, Timing};
+use thunderhead_props::{System, search};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Time, Timing};
 
 fn comparisons() -> &'static System {
     systems::find("comparisons").expect("comparisons are registered")
 }
 
 /// So many comparisons of one pair that keeps so many, all asked for at once.
-fn requests(count: u32, keep: u32) -> Vec<Send> {
+fn requests(count: u32, keep: u32) -> Vec<ClientRequest> {
     let pair = r#""leftUrl":"https://prod.example/","rightUrl":"https://staging.example/""#;
-    let keep = Send::new(Time::ZERO, "PUT", "/keep", format!("{{{pair},\"keep\":{keep}}}"));
+    let keep =
+        ClientRequest::new(Time::ZERO, "PUT", "/keep", format!("{{{pair},\"keep\":{keep}}}"));
     let compare = |n| {
         let body = format!("{{{pair},\"requestId\":\"r{n}\"}}");
-        Send::new(Time::from_ms(100), "POST", "/compare", body).retried(1)
+        ClientRequest::new(Time::from_ms(100), "POST", "/compare", body).retried(1)
     };
     std::iter::once(keep).chain((0..count).map(compare)).collect()
 }
 
 /// Plays every run within bounds and says how many there were; every promise must hold in each.
-fn enumerate(sends: Vec<Send>, faults: FaultSet, crashes: u32, deviations: usize) -> u64 {
+fn enumerate(
+    requests: Vec<ClientRequest>,
+    faults: FaultSet,
+    crashes: u32,
+    deviations: usize,
+) -> u64 {
     let timing = Timing::Order;
-    let scenario = Scenario { sends, faults, timing, max_crashes: crashes, ..Scenario::default() };
+    let scenario = Scenario {
+        requests,
+        drawn_faults: faults,
+        timing,
+        max_crashes: crashes,
+        ..Scenario::default()
+    };
     let mut tapes = Enumerate::new(deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
         let (run, violations) =
-            hunt::check(comparisons(), "reference", &scenario, &source).unwrap();
+            search::check(comparisons(), "reference", &scenario, &source).unwrap();
         assert_eq!(violations, vec![], "{tape:?}");
         tapes.tell(&run);
     }

@@ -6,9 +6,10 @@
 use std::process::Command;
 
 use thunderhead::systems;
-use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::search::{self, Strategy};
 use thunderhead_sim::{
-    Cloud, Request, Response, Scenario, Send, Source, StableHasher, Tape, Time, TraceHash, simulate,
+    ClientRequest, Cloud, Request, Response, Scenario, Source, StableHasher, Tape, Time, TraceHash,
+    simulate,
 };
 
 const SEEDS: u64 = 1_000;
@@ -17,8 +18,8 @@ const SEEDS: u64 = 1_000;
 fn trace(seed: u64) -> (String, TraceHash) {
     let system = systems::find("relay").expect("the relay is registered");
     let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-    let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
-    let run = hunt::play(system, "reference", &scenario, &source).expect("the workload fits");
+    let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+    let run = search::play(system, "reference", &scenario, &source).expect("the workload fits");
     (run.trace.to_string(), run.trace.hash())
 }
 
@@ -71,8 +72,8 @@ fn leaky(cloud: &mut Cloud) {
 
 #[test]
 fn a_planted_hash_map_is_caught_by_running_twice() {
-    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
-    let scenario = Scenario { sends, ..Scenario::default() };
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { requests, ..Scenario::default() };
     let play = || {
         let run = simulate(&scenario, &Source::Tape(Tape::benign()), &leaky).unwrap();
         (run.trace.to_string(), run.trace.hash())

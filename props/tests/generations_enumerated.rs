@@ -5,27 +5,28 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use thunderhead::systems;
-use thunderhead_props::{System, hunt};
-use thunderhead_sim::{Enumerate, FaultSet, Scenario, Send, Source, Time, Timing};
+use thunderhead_props::{System, search};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Time, Timing};
 
 fn generations() -> &'static System {
     systems::find("generations").expect("generations are registered")
 }
 
 /// So many artifacts of one model, asked for once.
-fn request(model: &str, count: u32) -> Vec<Send> {
+fn request(model: &str, count: u32) -> Vec<ClientRequest> {
     let body = format!(r#"{{"model":"{model}","count":{count},"tags":["cats"]}}"#);
-    vec![Send::new(Time::ZERO, "POST", "/generations", body)]
+    vec![ClientRequest::new(Time::ZERO, "POST", "/generations", body)]
 }
 
 /// Plays every run within bounds and says how many there were; every promise must hold in each.
-fn enumerate(sends: &[Send], faults: FaultSet, max_deviations: usize) -> u64 {
-    let (sends, timing) = (sends.to_vec(), Timing::Order);
-    let scenario = Scenario { sends, faults, timing, max_crashes: 2, ..Scenario::default() };
+fn enumerate(requests: &[ClientRequest], faults: FaultSet, max_deviations: usize) -> u64 {
+    let (requests, timing) = (requests.to_vec(), Timing::Order);
+    let scenario =
+        Scenario { requests, drawn_faults: faults, timing, max_crashes: 2, ..Scenario::default() };
     let mut tapes = Enumerate::new(max_deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
-        let (run, broken) = hunt::check(generations(), "reference", &scenario, &source).unwrap();
+        let (run, broken) = search::check(generations(), "reference", &scenario, &source).unwrap();
         assert!(broken.is_empty(), "{broken:?}\n{tape:?}\n{}", run.trace);
         tapes.tell(&run);
     }
@@ -34,12 +35,12 @@ fn enumerate(sends: &[Send], faults: FaultSet, max_deviations: usize) -> u64 {
 
 /// Within the bounds, of all faults and of crashes alone; there must be at least so many runs, or
 /// something is off.
-fn survives(sends: &[Send], crash_deviations: usize, at_least: u64) {
+fn survives(requests: &[ClientRequest], crash_deviations: usize, at_least: u64) {
     let asked = std::env::var("ENUMERATE_DEVIATIONS").ok().and_then(|text| text.parse().ok());
     let bounds =
         [(FaultSet::explored(), asked.unwrap_or(2)), (FaultSet::crashes(), crash_deviations)];
     for (faults, max_deviations) in bounds {
-        let runs = enumerate(sends, faults, max_deviations);
+        let runs = enumerate(requests, faults, max_deviations);
         println!("{runs} runs with at most {max_deviations} deviations");
         assert!(runs > at_least, "only {runs} runs");
     }

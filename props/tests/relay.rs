@@ -8,7 +8,7 @@ mod campaign;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use thunderhead::systems;
-use thunderhead_props::{System, cases, hunt, storm};
+use thunderhead_props::{System, cases, search, storm};
 use thunderhead_sim::{Enumerate, FaultSet, Source};
 
 fn relay() -> &'static System {
@@ -39,7 +39,7 @@ fn proptest_shrinks_a_failing_storm_to_its_cause() {
     let Err(TestError::Fail(_, storm)) = outcome else { panic!("found nothing: {outcome:?}") };
     storm.violations();
     let case = storm.case().expect("it has just been played");
-    assert_eq!(case.scenario.sends.len(), 1, "{storm}");
+    assert_eq!(case.scenario.requests.len(), 1, "{storm}");
     assert!((1..=3).contains(&case.tape.len()), "{storm}");
 }
 
@@ -50,12 +50,12 @@ fn each_planted_bug_is_found_within_a_thousand_runs_and_shrinks_to_three_deviati
 
 /// Plays every run within bounds and says how many there were and how many broke a promise.
 fn enumerate(variant: &str, faults: FaultSet, crashes: u32, deviations: usize) -> (u64, u64) {
-    let scenario = hunt::to_enumerate(relay(), faults, crashes);
+    let scenario = search::to_enumerate(relay(), faults, crashes);
     let mut tapes = Enumerate::new(deviations);
     let mut broken = 0;
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape);
-        let (run, violations) = hunt::check(relay(), variant, &scenario, &source).unwrap();
+        let (run, violations) = search::check(relay(), variant, &scenario, &source).unwrap();
         broken += u64::from(!violations.is_empty());
         tapes.tell(&run);
     }

@@ -8,9 +8,9 @@ mod campaign;
 
 use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, System, cases, storm};
-use thunderhead_sim::{Scenario, Send, Source, Tape, Time};
+use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time};
 
 fn uploads() -> &'static System {
     systems::find("uploads").expect("the uploads are registered")
@@ -48,9 +48,9 @@ fn every_plan_breaks_each_promise_it_is_known_to_break() {
         let mut kept: Vec<_> = promises.to_vec();
         for seed in 0..4_000 {
             let strategy = if seed % 4 == 0 { Strategy::Pct } else { Strategy::Random };
-            let (scenario, source) = hunt::of_seed(uploads(), seed, strategy, 3);
-            let (_, broken) = hunt::check(uploads(), variant.name, &scenario, &source).unwrap();
-            kept.retain(|name| !broken.iter().any(|violation| violation.invariant == *name));
+            let (scenario, source) = search::of_seed(uploads(), seed, strategy, 3);
+            let (_, broken) = search::check(uploads(), variant.name, &scenario, &source).unwrap();
+            kept.retain(|name| !broken.iter().any(|violation| violation.promise == *name));
             if kept.is_empty() {
                 break;
             }
@@ -68,11 +68,11 @@ fn a_campaign_meets_everything_that_sometimes_happens() {
 #[test]
 fn a_large_picture_is_classified_only_by_those_who_keep_it_out_of_the_results_of_steps() {
     let path = "/acme/cat.jpg?as=ann@acme";
-    let sends = vec![Send::new(Time::ZERO, "PUT", path, vec![200; 400_000])];
-    let scenario = Scenario { sends, ..Scenario::default() };
+    let requests = vec![ClientRequest::new(Time::ZERO, "PUT", path, vec![200; 400_000])];
+    let scenario = Scenario { requests, ..Scenario::default() };
     let benign = Source::Tape(Tape::benign());
     for (variant, ends) in [("reference", "-> 'classified'"), ("row-first", "-> 'failed'")] {
-        let run = hunt::play(uploads(), variant, &scenario, &benign).unwrap();
+        let run = search::play(uploads(), variant, &scenario, &benign).unwrap();
         assert!(run.trace.to_string().contains(ends), "{variant}: {}", run.trace);
     }
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use thunderhead::systems;
-use thunderhead_props::{System, hunt};
-use thunderhead_sim::{Enumerate, FaultSet, Scenario, Send, Source, Time, Timing};
+use thunderhead_props::{System, search};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Time, Timing};
 
 const PATH: &str = "/acme/cat.jpg?as=ann@acme";
 
@@ -13,22 +13,28 @@ fn uploads() -> &'static System {
     systems::find("uploads").expect("the uploads are registered")
 }
 
-fn put(at_ms: u64, bytes: &str) -> Send {
-    Send::new(Time::from_ms(at_ms), "PUT", PATH, bytes).retried(1)
+fn put(at_ms: u64, bytes: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "PUT", PATH, bytes).retried(1)
 }
 
-fn delete(at_ms: u64) -> Send {
-    Send::new(Time::from_ms(at_ms), "DELETE", PATH, "").retried(1)
+fn delete(at_ms: u64) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "DELETE", PATH, "").retried(1)
 }
 
 /// Plays every run within bounds, which must all be as promised, and says how many there were.
-fn enumerate(variant: &str, sends: &[Send], faults: FaultSet, max_deviations: usize) -> u64 {
-    let (sends, timing) = (sends.to_vec(), Timing::Order);
-    let scenario = Scenario { sends, faults, timing, max_crashes: 2, ..Scenario::default() };
+fn enumerate(
+    variant: &str,
+    requests: &[ClientRequest],
+    faults: FaultSet,
+    max_deviations: usize,
+) -> u64 {
+    let (requests, timing) = (requests.to_vec(), Timing::Order);
+    let scenario =
+        Scenario { requests, drawn_faults: faults, timing, max_crashes: 2, ..Scenario::default() };
     let mut tapes = Enumerate::new(max_deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
-        let (run, broken) = hunt::check(uploads(), variant, &scenario, &source).unwrap();
+        let (run, broken) = search::check(uploads(), variant, &scenario, &source).unwrap();
         assert!(broken.is_empty(), "{variant}: {broken:?}\n{tape:?}\n{}", run.trace);
         tapes.tell(&run);
     }
@@ -43,10 +49,10 @@ fn bounds() -> [(FaultSet, usize); 2] {
 }
 
 /// Both references, within the bounds; there must be at least so many runs, or something is off.
-fn survives(sends: &[Send], at_least: u64) {
+fn survives(requests: &[ClientRequest], at_least: u64) {
     for variant in ["reference", "reference-history"] {
         for (faults, max_deviations) in bounds() {
-            let runs = enumerate(variant, sends, faults, max_deviations);
+            let runs = enumerate(variant, requests, faults, max_deviations);
             println!("{variant}: {runs} runs with at most {max_deviations} deviations");
             assert!(runs > at_least, "{variant}: only {runs} runs");
         }

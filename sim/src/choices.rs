@@ -9,14 +9,14 @@ use std::sync::Arc;
 use crate::choices::pct::Pct;
 use crate::choices::swarm::Swarm;
 use crate::choices::tape::{Deviation, Tape};
-use crate::protocol::site::{self, Kind, OPS_MAX, OpCode, Site};
+use crate::protocol::site::{self, ChoiceKind, OPS_MAX, OpCode, Site};
 use crate::values::hash::mix;
 use crate::values::rng::Rng;
 
 /// Counters grow for so many hosts at a time, which is mostly once.
 const HOSTS_USUAL: usize = 32;
 /// How many counters a host has.
-const TURNS: usize = 3 * OPS_MAX + Kind::ALL.len();
+const TURNS: usize = 3 * OPS_MAX + ChoiceKind::ALL.len();
 
 /// Where the outcomes come from.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub(crate) enum Odds<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Draw {
     /// What was chosen.
-    pub kind: Kind,
+    pub kind: ChoiceKind,
     /// For which call.
     pub op: OpCode,
     /// The host, as an index into the run's hosts.
@@ -135,7 +135,14 @@ impl Choices {
     }
 
     /// An outcome in `0..of`, 0 being benign. With a single outcome nothing is drawn.
-    pub fn choose(&mut self, kind: Kind, host: HostKey, op: OpCode, of: u32, odds: Odds) -> u32 {
+    pub fn choose(
+        &mut self,
+        kind: ChoiceKind,
+        host: HostKey,
+        op: OpCode,
+        of: u32,
+        odds: Odds,
+    ) -> u32 {
         self.choose_here(kind, host, op, of, odds)
     }
 
@@ -143,7 +150,7 @@ impl Choices {
     #[inline(always)]
     pub fn choose_here(
         &mut self,
-        kind: Kind,
+        kind: ChoiceKind,
         host: HostKey,
         op: OpCode,
         of: u32,
@@ -166,10 +173,10 @@ impl Choices {
         let of = flows.len() as u32;
         let preferred = match &mut self.origin {
             Origin::Pct(_, pct) if of > 1 => pct.pick(flows),
-            _ => return self.choose(Kind::Order, host, OpCode::NONE, of, odds),
+            _ => return self.choose(ChoiceKind::Order, host, OpCode::NONE, of, odds),
         };
-        let nth = self.turn(Kind::Order, host, OpCode::NONE);
-        let (kind, op) = (Kind::Order, OpCode::NONE);
+        let nth = self.turn(ChoiceKind::Order, host, OpCode::NONE);
+        let (kind, op) = (ChoiceKind::Order, OpCode::NONE);
         self.record(Draw { kind, op, host: host.index, nth, value: preferred, of })
     }
 
@@ -185,12 +192,12 @@ impl Choices {
     }
 
     #[inline(always)]
-    fn turn(&mut self, kind: Kind, host: HostKey, op: OpCode) -> u32 {
+    fn turn(&mut self, kind: ChoiceKind, host: HostKey, op: OpCode) -> u32 {
         // Only three kinds of choice are counted per call; the others have one counter per host.
         let within = match kind {
-            Kind::Latency => op.index(),
-            Kind::Verdict => OPS_MAX + op.index(),
-            Kind::Amount => 2 * OPS_MAX + op.index(),
+            ChoiceKind::Latency => op.index(),
+            ChoiceKind::Verdict => OPS_MAX + op.index(),
+            ChoiceKind::Amount => 2 * OPS_MAX + op.index(),
             other => 3 * OPS_MAX + other as usize,
         };
         let host = usize::from(host.index);
@@ -245,7 +252,7 @@ mod tests {
     const HOST: HostKey = HostKey { index: 1, hash: 99 };
 
     fn ask(choices: &mut Choices, of: u32) -> u32 {
-        choices.choose(Kind::Random, HOST, OpCode::NONE, of, Odds::Even)
+        choices.choose(ChoiceKind::Random, HOST, OpCode::NONE, of, Odds::Even)
     }
 
     #[test]
@@ -259,11 +266,12 @@ mod tests {
     fn a_tape_answers_its_own_turn_clamps_and_is_benign_where_it_ends() {
         let hosts: Vec<Arc<str>> = vec!["other".into(), "web".into()];
         let host = HostKey { index: 1, hash: crate::values::hash::StableHasher::of("web") };
-        let draw = Draw { kind: Kind::Random, op: OpCode::NONE, host: 1, nth: 2, value: 5, of: 6 };
+        let draw =
+            Draw { kind: ChoiceKind::Random, op: OpCode::NONE, host: 1, nth: 2, value: 5, of: 6 };
         let tape = Tape(vec![draw.deviation(&hosts, 5)]);
         let mut choices = Choices::new(&Source::Tape(tape));
         let answers: Vec<_> = [6, 3, 6]
-            .map(|of| choices.choose(Kind::Random, host, OpCode::NONE, of, Odds::Even))
+            .map(|of| choices.choose(ChoiceKind::Random, host, OpCode::NONE, of, Odds::Even))
             .into();
         assert_eq!(answers, [0, 2, 0]);
     }

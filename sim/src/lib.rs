@@ -33,18 +33,19 @@ pub use engine::objects::storage::ObjectStorage;
 pub use engine::run::{End, Run};
 pub use engine::wait::JoinHandle;
 pub use protocol::error::Error;
-pub use protocol::fault::{self, Class, Fault, FaultKind, FaultSet};
+pub use protocol::fault::{self, CallClass, Fault, FaultKind, FaultSet};
 pub use protocol::http::{Request, Response};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
 pub use protocol::reply::{Outcome, Reply};
-pub use protocol::site::{Kind, OpCode, Site};
-pub use protocol::trace::{Event, JsonlError, OutcomeId, Trace, TraceHash, What};
+pub use protocol::site::{ChoiceKind, OpCode, Site};
+pub use protocol::trace::{Event, EventKind, JsonlError, OutcomeId, Trace, TraceHash};
 pub use scenario::script::{
-    Choices, Expect, ExpectWord, Failure, Place, Script, ScriptError, ScriptFile, closest,
+    Expect, Expectation, Failure, Script, ScriptChoices, ScriptError, ScriptFile, ScriptPlace,
+    closest,
 };
-pub use scenario::scripted_fault::{Filter, Rule};
-pub use scenario::{Kill, Scenario, Send, Timing};
+pub use scenario::scripted_fault::{Filter, ScriptedFault};
+pub use scenario::{ClientRequest, Kill, Scenario, Timing};
 pub use search::enumerate::Enumerate;
 pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};

@@ -8,24 +8,24 @@ use std::time::Duration;
 
 use crate::protocol::fault::FaultSet;
 use crate::protocol::http::Request;
-use crate::scenario::scripted_fault::Rule;
+use crate::scenario::scripted_fault::ScriptedFault;
 use crate::values::time::Time;
 
 /// The plan of a run. Together with a tape it determines every byte of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// What the outside world does, and when.
-    pub sends: Vec<Send>,
+    pub requests: Vec<ClientRequest>,
     /// The faults that may be drawn during the storm.
-    pub faults: FaultSet,
+    pub drawn_faults: FaultSet,
     /// The faults that a script asks for by name.
-    pub rules: Vec<Rule>,
+    pub faults: Vec<ScriptedFault>,
     /// Hosts to kill at a given time.
     pub kills: Vec<Kill>,
     /// Whether messages race by latency or by a chosen order.
     pub timing: Timing,
     /// When the storm ends and the calm begins.
-    pub storm: Duration,
+    pub storm_ends_at: Time,
     /// How many crashes may be drawn.
     pub max_crashes: u32,
     /// How many polls and events the run may take before it counts as a livelock.
@@ -35,12 +35,12 @@ pub struct Scenario {
 impl Default for Scenario {
     fn default() -> Scenario {
         Scenario {
-            sends: Vec::new(),
-            faults: FaultSet::NONE,
-            rules: Vec::new(),
+            requests: Vec::new(),
+            drawn_faults: FaultSet::NONE,
+            faults: Vec::new(),
             kills: Vec::new(),
             timing: Timing::Latency,
-            storm: Duration::from_secs(60),
+            storm_ends_at: Time::from_ms(60_000),
             max_crashes: 3,
             max_steps: 50_000,
         }
@@ -49,7 +49,7 @@ impl Default for Scenario {
 
 /// One request from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Send {
+pub struct ClientRequest {
     /// When it is sent.
     pub at: Time,
     /// Who sends it.
@@ -62,20 +62,20 @@ pub struct Send {
     pub retries: u32,
 }
 
-impl Send {
+impl ClientRequest {
     /// A request at `at` that is tried once.
     pub fn new(
         at: Time,
         method: &str,
         path: &str,
         body: impl Into<crate::values::body::Body>,
-    ) -> Send {
+    ) -> ClientRequest {
         let request = Request::new(method, path, body);
-        Send { at, from: "client".into(), to: None, request, retries: 0 }
+        ClientRequest { at, from: "client".into(), to: None, request, retries: 0 }
     }
 
     /// The same, tried again up to `retries` times.
-    pub fn retried(mut self, retries: u32) -> Send {
+    pub fn retried(mut self, retries: u32) -> ClientRequest {
         self.retries = retries;
         self
     }

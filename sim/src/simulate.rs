@@ -4,11 +4,10 @@ use std::rc::Rc;
 
 use crate::bindings::cloud::Cloud;
 use crate::choices::Source;
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::run::Run;
 use crate::engine::world::World;
 use crate::scenario::Scenario;
-use crate::values::time::Time;
 
 /// A scenario that does not fit the cloud it is played on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +24,10 @@ impl std::error::Error for SetupError {}
 /// Plays a scenario on the cloud that `mount` sets up, with choices from `source`.
 ///
 /// ```
-/// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+/// use thunderhead_sim::{Response, Scenario, ClientRequest, Source, Tape, Time, simulate};
 ///
 /// let scenario = Scenario {
-///     sends: vec![Send::new(Time::ZERO, "GET", "/", "")],
+///     requests: vec![ClientRequest::new(Time::ZERO, "GET", "/", "")],
 ///     ..Scenario::default()
 /// };
 /// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
@@ -52,7 +51,7 @@ pub fn simulate(
 /// Puts what the scenario says on the agenda.
 fn plan(world: &Rc<World>) -> Result<(), SetupError> {
     let scenario = Rc::clone(&world.state().scenario);
-    for send in &scenario.sends {
+    for send in &scenario.requests {
         Cloud { world }.client_host(&send.from);
         if world.state().worker_for(send).is_none() {
             return Err(SetupError(match &send.to {
@@ -62,17 +61,17 @@ fn plan(world: &Rc<World>) -> Result<(), SetupError> {
         }
     }
     let mut state = world.state();
-    for (index, send) in scenario.sends.iter().enumerate() {
-        state.agenda.plan(send.at, Event::Send { index });
+    for (index, send) in scenario.requests.iter().enumerate() {
+        state.agenda.schedule(send.at, Scheduled::Request { index });
     }
     for (index, kill) in scenario.kills.iter().enumerate() {
-        if !state.may_die(&kill.host) {
+        if !state.may_crash(&kill.host) {
             return Err(SetupError(format!("there is no worker `{}` to kill", kill.host)));
         }
-        state.agenda.plan(kill.at, Event::Kill { index });
+        state.agenda.schedule(kill.at, Scheduled::Kill { index });
     }
-    let calm = Time::ZERO + scenario.storm;
-    state.agenda.plan(calm, Event::Calm);
+    let calm = scenario.storm_ends_at;
+    state.agenda.schedule(calm, Scheduled::Calm);
     let booting: Vec<u16> = (0..state.hosts.len() as u16).collect();
     drop(state);
     booting.into_iter().for_each(|host| world.boot(host));

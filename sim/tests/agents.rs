@@ -123,7 +123,7 @@ fn when_the_platform_accepts_the_id_again_the_sdk_refuses_though_a_new_instance_
 
 #[test]
 fn a_crash_between_create_and_insert_leaves_an_instance_that_nobody_can_steer() {
-    let crash = Rule::once(Fault::CrashAfter, "BOARD:b>workflow.create");
+    let crash = ScriptedFault::once(Fault::CrashAfter, "BOARD:b>workflow.create");
     let run = play(Weather::rule(crash), complete_when_told, |env| async move {
         say(&env, "run", "a").await;
         say(&env, "row", "a").await;
@@ -229,7 +229,7 @@ fn a_hook_that_fails_once_runs_again_though_the_row_says_complete() {
 
 #[test]
 fn an_engine_that_dies_before_its_report_is_remembered_reports_again() {
-    let crash = Rule::once(Fault::CrashBefore, "W/a>workflow.finishStep");
+    let crash = ScriptedFault::once(Fault::CrashBefore, "W/a>workflow.finishStep");
     let run = play(Weather::rule(crash), complete, |env| async move {
         say(&env, "run", "a").await;
         seconds(&env, 60).await;
@@ -338,7 +338,7 @@ fn what_the_body_throws_is_reported_once_and_a_lost_report_changes_nothing() {
     let row = "errored ended (WorkflowError: boom)";
     let hook = format!("hook a error boom, row {row}");
     assert_eq!(log(&run), ["run: a", &hook, &format!("row: {row}"), "errored Error: boom"]);
-    let lost = Rule::once(Fault::LoseRequest, "W/a>object.rpc");
+    let lost = ScriptedFault::once(Fault::LoseRequest, "W/a>object.rpc");
     let run = play(Weather::rule(lost), throw, end_of_a);
     assert_eq!(log(&run), ["run: a", "row: queued", "errored Error: boom"]);
 }
@@ -364,7 +364,7 @@ fn a_replay_repeats_progress_and_not_the_durable_reports() {
         workflow.step().sleep("linger", Duration::from_secs(10)).await?;
         Ok(Body::empty())
     };
-    let crash = Rule::once(Fault::CrashBefore, "W/a>workflow.sleep");
+    let crash = ScriptedFault::once(Fault::CrashBefore, "W/a>workflow.sleep");
     let run = play(Weather::rule(crash), lingering, |env| async move {
         say(&env, "run", "a").await;
     });
@@ -385,9 +385,11 @@ fn a_replay_repeats_progress_and_not_the_durable_reports() {
 #[test]
 fn terminating_is_tried_three_times() {
     for (failures, ends) in [(2, "terminate: "), (3, "terminate: workflows.api")] {
-        let fail =
-            Rule { times: failures, ..Rule::once(Fault::Fail, "BOARD:b>workflow.terminate") };
-        let fail = Rule { code: Some(10001), ..fail };
+        let fail = ScriptedFault {
+            times: failures,
+            ..ScriptedFault::once(Fault::Fail, "BOARD:b>workflow.terminate")
+        };
+        let fail = ScriptedFault { code: Some(10001), ..fail };
         let run = play(Weather::rule(fail), complete_when_told, |env| async move {
             say(&env, "run", "a").await;
             say(&env, "terminate", "a").await;

@@ -51,8 +51,8 @@ fn a_future_that_has_ended() {
 #[test]
 fn a_future_whose_host_dies() {
     let kill = Kill { at: Time::from_ms(500), host: "web".into(), down: None };
-    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
-    let run = play(Scenario { kills: vec![kill], sends, ..Scenario::default() }, &|cloud| {
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let run = play(Scenario { kills: vec![kill], requests, ..Scenario::default() }, &|cloud| {
         cloud.worker("web").fetch(|env, _| async move {
             let _guard = Guard(env.clone());
             env.sleep(Duration::from_secs(1)).await;
@@ -108,9 +108,9 @@ impl DurableObject for Polite {
 
 #[test]
 fn an_object_that_is_evicted_reset_killed_and_left_when_the_run_ends() {
-    let rules = vec![Rule::once(Fault::Evict, "POLITE:one")];
+    let rules = vec![ScriptedFault::once(Fault::Evict, "POLITE:one")];
     let kills = vec![Kill { at: Time::from_ms(30_000), host: "POLITE:one".into(), down: None }];
-    let run = play(Scenario { rules, kills, ..Scenario::default() }, &|cloud| {
+    let run = play(Scenario { faults: rules, kills, ..Scenario::default() }, &|cloud| {
         cloud.durable_object::<Polite>("POLITE");
         cloud.client("client", |env| async move {
             let object = env.durable_object("POLITE").get_by_name("one");

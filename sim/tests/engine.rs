@@ -15,8 +15,8 @@ use support::{count, lines, mount, uploads};
 use thunderhead_sim::*;
 
 fn benign(mount: &dyn Fn(&mut Cloud)) -> Run {
-    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
-    let scenario = Scenario { sends, max_steps: 2_000, ..Scenario::default() };
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { requests, max_steps: 2_000, ..Scenario::default() };
     simulate(&scenario, &Source::Tape(Tape::benign()), mount).unwrap()
 }
 
@@ -64,9 +64,15 @@ fn a_panic_is_part_of_the_history() {
 #[test]
 fn after_the_calm_nothing_is_drawn_and_everybody_is_up() {
     let faults = FaultSet::explored();
-    let storm = Duration::from_secs(1);
-    let sends = uploads(&[0, 500, 990, 2_000, 3_000]);
-    let scenario = Scenario { sends, faults, storm, max_crashes: 9, ..Scenario::default() };
+    let storm_ends_at = Time::from_ms(1_000);
+    let requests = uploads(&[0, 500, 990, 2_000, 3_000]);
+    let scenario = Scenario {
+        requests,
+        drawn_faults: faults,
+        storm_ends_at,
+        max_crashes: 9,
+        ..Scenario::default()
+    };
     let mut crashed = 0;
     for seed in 0..200 {
         let swarm = Swarm::calm().with(Fault::Crash, 200).with(Fault::Fail, 200);
@@ -85,8 +91,8 @@ fn after_the_calm_nothing_is_drawn_and_everybody_is_up() {
 fn a_tape_replays_a_random_run_to_the_byte() {
     let faults = FaultSet::explored();
     for (seed, timing) in (0..100).zip([Timing::Latency, Timing::Order].into_iter().cycle()) {
-        let sends = uploads(&[0, 3, 1_000]);
-        let scenario = Scenario { sends, faults, timing, ..Scenario::default() };
+        let requests = uploads(&[0, 3, 1_000]);
+        let scenario = Scenario { requests, drawn_faults: faults, timing, ..Scenario::default() };
         let swarm = Swarm::of_seed(seed, faults);
         let source = match timing {
             Timing::Latency => Source::Random { seed, swarm },
@@ -103,7 +109,8 @@ fn a_tape_replays_a_random_run_to_the_byte() {
 #[test]
 fn json_lines_carry_the_same_content_as_the_text() {
     let faults = FaultSet::explored();
-    let scenario = Scenario { sends: uploads(&[0, 3, 1_000]), faults, ..Scenario::default() };
+    let scenario =
+        Scenario { requests: uploads(&[0, 3, 1_000]), drawn_faults: faults, ..Scenario::default() };
     for seed in 0..50 {
         let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
         let run = simulate(&scenario, &source, &mount).unwrap();
@@ -134,8 +141,9 @@ fn a_line_that_is_not_an_event_is_refused_with_what_it_lacks() {
 fn the_crash_budget_is_kept() {
     let faults = FaultSet::crashes();
     for max_crashes in 0..3 {
-        let sends = uploads(&[0, 3, 1_000]);
-        let scenario = Scenario { sends, faults, max_crashes, ..Scenario::default() };
+        let requests = uploads(&[0, 3, 1_000]);
+        let scenario =
+            Scenario { requests, drawn_faults: faults, max_crashes, ..Scenario::default() };
         for seed in 0..50 {
             let swarm = FaultSet::crashes().iter().fold(Swarm::calm(), |s, f| s.with(f, 300));
             let run = simulate(&scenario, &Source::Random { seed, swarm }, &mount).unwrap();
@@ -150,10 +158,10 @@ fn a_scenario_that_does_not_fit_its_cloud_is_refused() {
         let source = Source::Tape(Tape::benign());
         simulate(&scenario, &source, &mount).unwrap_err().to_string()
     };
-    let mut sends = uploads(&[0]);
-    sends[0].to = Some("webb".into());
+    let mut requests = uploads(&[0]);
+    requests[0].to = Some("webb".into());
     assert_eq!(
-        play(Scenario { sends, ..Scenario::default() }),
+        play(Scenario { requests, ..Scenario::default() }),
         "no worker called `webb` serves requests"
     );
     let kills = vec![Kill { at: Time::ZERO, host: "client".into(), down: None }];
@@ -271,8 +279,8 @@ fn background_work_keeps_an_invocation_open_and_its_failure_counts() {
 #[test]
 fn an_invocation_whose_host_dies_in_the_background_is_not_answered_and_not_begun_again() {
     let kill = Kill { at: Time::from_ms(2_000), host: "web".into(), down: None };
-    let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
-    let scenario = Scenario { kills: vec![kill], sends, ..Scenario::default() };
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { kills: vec![kill], requests, ..Scenario::default() };
     let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
         cloud.worker("web").fetch(|env, _| async move {
             env.log("handled");
@@ -339,9 +347,9 @@ fn a_waker_that_outlives_its_task_wakes_no_other() {
 
 #[test]
 fn a_client_tries_again_as_often_as_it_says() {
-    let sends = vec![Send::new(Time::ZERO, "PUT", "/a", "x").retried(2)];
-    let rules = vec![Rule { times: 2, ..Rule::once(Fault::Fail, "r2.put") }];
-    let run = support::play(sends, rules);
+    let requests = vec![ClientRequest::new(Time::ZERO, "PUT", "/a", "x").retried(2)];
+    let rules = vec![ScriptedFault { times: 2, ..ScriptedFault::once(Fault::Fail, "r2.put") }];
+    let run = support::play(requests, rules);
     assert_eq!(count(&run, "client  call"), 3, "{}", run.trace);
     assert_eq!(lines(&run, "client  return").last().unwrap(), "client return #4 201");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use support::{count, lines, play, uploads};
 use thunderhead_sim::*;
 
-fn one(rule: Rule) -> Run {
+fn one(rule: ScriptedFault) -> Run {
     play(uploads(&[0]), vec![rule])
 }
 
@@ -24,7 +24,7 @@ fn without_faults_nothing_goes_wrong() {
 #[test]
 fn a_delay_holds_the_request_back() {
     let by = Some(Duration::from_secs(7));
-    let run = one(Rule { by, ..Rule::once(Fault::Delay, "r2.put") });
+    let run = one(ScriptedFault { by, ..ScriptedFault::once(Fault::Delay, "r2.put") });
     assert_eq!(lines(&run, "FAULT"), ["web FAULT delay on #1 by 7.000s"]);
     assert!(run.trace.to_string().contains("7.001s"), "{}", run.trace);
     assert_eq!(lines(&run, "return #1").len(), 1);
@@ -33,7 +33,7 @@ fn a_delay_holds_the_request_back() {
 #[test]
 fn a_delay_beyond_patience_takes_effect_after_the_caller_gave_up() {
     let by = Some(Duration::from_secs(60));
-    let run = one(Rule { by, ..Rule::once(Fault::Delay, "r2.put") });
+    let run = one(ScriptedFault { by, ..ScriptedFault::once(Fault::Delay, "r2.put") });
     let text = run.trace.to_string();
     let gave_up = text.find("return #1 error: Network connection lost.").expect("gave up");
     let effect = text.find("effect #1 r2.put").expect("took effect all the same");
@@ -43,28 +43,31 @@ fn a_delay_beyond_patience_takes_effect_after_the_caller_gave_up() {
 
 #[test]
 fn a_failure_has_the_code_asked_for_and_no_effect() {
-    let run = one(Rule { code: Some(10043), ..Rule::once(Fault::Fail, "r2.put photos/*") });
+    let run = one(ScriptedFault {
+        code: Some(10043),
+        ..ScriptedFault::once(Fault::Fail, "r2.put photos/*")
+    });
     assert!(lines(&run, "return #1")[0].contains("(10043)"), "{}", run.trace);
     assert_eq!(count(&run, "effect #1"), 0);
 }
 
 #[test]
 fn a_lost_request_never_takes_effect() {
-    let run = one(Rule::once(Fault::LoseRequest, "web>r2.put"));
+    let run = one(ScriptedFault::once(Fault::LoseRequest, "web>r2.put"));
     assert_eq!(count(&run, "effect"), 0);
     assert_eq!(lines(&run, "return #1"), ["web return #1 error: Network connection lost."]);
 }
 
 #[test]
 fn a_lost_reply_leaves_the_effect() {
-    let run = one(Rule::once(Fault::LoseReply, "r2.put"));
+    let run = one(ScriptedFault::once(Fault::LoseReply, "r2.put"));
     assert_eq!(count(&run, "effect #1"), 1);
     assert_eq!(lines(&run, "return #1"), ["web return #1 error: Network connection lost."]);
 }
 
 #[test]
 fn a_duplicate_takes_effect_twice_and_answers_once() {
-    let run = one(Rule::once(Fault::Duplicate, "r2.put"));
+    let run = one(ScriptedFault::once(Fault::Duplicate, "r2.put"));
     assert_eq!(count(&run, "effect #1"), 2);
     assert_eq!(count(&run, "return #1"), 1);
     assert_eq!(count(&run, "got 0"), 2, "two puts are two events");
@@ -72,7 +75,7 @@ fn a_duplicate_takes_effect_twice_and_answers_once() {
 
 #[test]
 fn a_duplicate_delivery_reaches_two_invocations_at_once() {
-    let run = one(Rule::once(Fault::Duplicate, "queue.deliver events"));
+    let run = one(ScriptedFault::once(Fault::Duplicate, "queue.deliver events"));
     assert_eq!(count(&run, "begin"), 3, "the request and two deliveries\n{}", run.trace);
     assert_eq!(lines(&run, "settle").len(), 2);
     assert!(lines(&run, "settle")[1].contains("gone"), "{}", run.trace);
@@ -80,21 +83,22 @@ fn a_duplicate_delivery_reaches_two_invocations_at_once() {
 
 #[test]
 fn a_reordered_batch_begins_with_the_newest() {
-    let run = play(uploads(&[0, 100, 200]), vec![Rule::once(Fault::Reorder, "queue.deliver")]);
+    let run =
+        play(uploads(&[0, 100, 200]), vec![ScriptedFault::once(Fault::Reorder, "queue.deliver")]);
     assert_eq!(lines(&run, "FAULT"), ["queues FAULT reorder"]);
     assert_eq!(lines(&run, "got")[0], "worker log got 1");
 }
 
 #[test]
 fn a_lost_event_never_reaches_its_queue() {
-    let run = one(Rule::once(Fault::LoseEvent, "r2.notify"));
+    let run = one(ScriptedFault::once(Fault::LoseEvent, "r2.notify"));
     assert_eq!(count(&run, "queue.deliver"), 0);
     assert_eq!(lines(&run, "return #0"), ["client return #0 201"]);
 }
 
 #[test]
 fn a_crash_before_the_effect_leaves_nothing() {
-    let run = one(Rule::once(Fault::CrashBefore, "r2.put"));
+    let run = one(ScriptedFault::once(Fault::CrashBefore, "r2.put"));
     assert_eq!(lines(&run, "CRASH"), ["web CRASH crash_before on #1"]);
     assert_eq!(count(&run, "effect"), 0);
     assert_eq!(lines(&run, "return #0"), ["client return #0 error: Network connection lost."]);
@@ -103,7 +107,7 @@ fn a_crash_before_the_effect_leaves_nothing() {
 
 #[test]
 fn a_crash_after_the_effect_leaves_it_and_no_reply() {
-    let run = one(Rule::once(Fault::CrashAfter, "r2.put"));
+    let run = one(ScriptedFault::once(Fault::CrashAfter, "r2.put"));
     assert_eq!(count(&run, "effect #1"), 1);
     assert_eq!(count(&run, "return #1"), 0);
     assert_eq!(count(&run, "got 0"), 1);
@@ -112,7 +116,7 @@ fn a_crash_after_the_effect_leaves_it_and_no_reply() {
 #[test]
 fn a_worker_that_dies_with_its_result_is_given_the_batch_again() {
     for fault in [Fault::CrashBefore, Fault::CrashAfter] {
-        let run = one(Rule::once(fault, "queue.deliver"));
+        let run = one(ScriptedFault::once(fault, "queue.deliver"));
         let handled = if fault == Fault::CrashBefore { 1 } else { 2 };
         assert_eq!(count(&run, "got 0"), handled, "{}", run.trace);
         assert!(lines(&run, "settle")[0].contains("retried"), "{}", run.trace);
@@ -122,14 +126,14 @@ fn a_worker_that_dies_with_its_result_is_given_the_batch_again() {
 
 #[test]
 fn a_result_that_is_lost_makes_the_lease_end() {
-    let run = one(Rule::once(Fault::LoseReply, "queue.deliver"));
+    let run = one(ScriptedFault::once(Fault::LoseReply, "queue.deliver"));
     assert_eq!(count(&run, "got 0"), 2);
     assert!(run.trace.to_string().contains("905."), "fifteen minutes later\n{}", run.trace);
 }
 
 #[test]
 fn a_crash_after_a_poll_leaves_its_requests_on_their_way() {
-    let run = one(Rule::once(Fault::Crash, "web"));
+    let run = one(ScriptedFault::once(Fault::Crash, "web"));
     assert_eq!(lines(&run, "CRASH"), ["web CRASH crash"]);
     assert_eq!(count(&run, "effect #1"), 1, "{}", run.trace);
     assert_eq!(count(&run, "return #1"), 0);
@@ -138,7 +142,7 @@ fn a_crash_after_a_poll_leaves_its_requests_on_their_way() {
 #[test]
 fn a_kill_happens_at_its_time() {
     let kills = vec![Kill { at: Time::from_ms(2), host: "web".into(), down: None }];
-    let scenario = Scenario { sends: uploads(&[0]), kills, ..Scenario::default() };
+    let scenario = Scenario { requests: uploads(&[0]), kills, ..Scenario::default() };
     let run = simulate(&scenario, &Source::Tape(Tape::benign()), &support::mount).unwrap();
     assert_eq!(count(&run, "CRASH"), 1);
     assert!(run.trace.to_string().contains("0.002s"), "{}", run.trace);
@@ -146,7 +150,8 @@ fn a_kill_happens_at_its_time() {
 
 #[test]
 fn a_rule_skips_and_stops_as_it_says() {
-    let rule = Rule { skip: 1, times: 1, ..Rule::once(Fault::LoseRequest, "r2.put") };
+    let rule =
+        ScriptedFault { skip: 1, times: 1, ..ScriptedFault::once(Fault::LoseRequest, "r2.put") };
     let run = play(uploads(&[0, 1_000, 2_000]), vec![rule]);
     assert_eq!(lines(&run, "FAULT"), ["web FAULT lose_request on #4"]);
 }
@@ -154,7 +159,7 @@ fn a_rule_skips_and_stops_as_it_says() {
 #[test]
 fn a_filter_leaves_other_calls_alone() {
     for on in ["r2.get", "r2.put receipts/*", "worker>r2.put", "fetch web/elsewhere"] {
-        assert_eq!(count(&one(Rule::once(Fault::LoseRequest, on)), "FAULT"), 0, "{on}");
+        assert_eq!(count(&one(ScriptedFault::once(Fault::LoseRequest, on)), "FAULT"), 0, "{on}");
     }
 }
 
@@ -166,14 +171,15 @@ fn every_fault_of_buckets_and_queues_is_drawn_within_two_hundred_seeds() {
         [Fault::FewLabels, Fault::Mood, Fault::FalseExists, Fault::StaleRead, Fault::Evict];
     let faults: FaultSet =
         FaultSet::explored().iter().filter(|fault| !elsewhere.contains(fault)).collect();
-    let scenario = Scenario { sends: uploads(&[0, 3, 1_000]), faults, ..Scenario::default() };
+    let scenario =
+        Scenario { requests: uploads(&[0, 3, 1_000]), drawn_faults: faults, ..Scenario::default() };
     let mut unseen: Vec<Fault> = faults.iter().collect();
     for seed in 0..200 {
         let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
         let run = simulate(&scenario, &source, &support::mount).unwrap();
         unseen.retain(|seen| {
-            !run.trace.events().iter().any(|event| match &event.what {
-                What::Fault { fault, .. } | What::Crash { fault, .. } => fault == seen,
+            !run.trace.events().iter().any(|event| match &event.kind {
+                EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => fault == seen,
                 _ => false,
             })
         });

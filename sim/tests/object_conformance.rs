@@ -297,8 +297,10 @@ fn alarm_no_handler() {
 
 #[test]
 fn eviction_after_idle_15s() {
-    let scenario =
-        Scenario { rules: vec![Rule::once(Fault::Evict, "PROBE:evi")], ..Scenario::default() };
+    let scenario = Scenario {
+        faults: vec![ScriptedFault::once(Fault::Evict, "PROBE:evi")],
+        ..Scenario::default()
+    };
     let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
         cloud.durable_object::<Probe>("PROBE");
         cloud.client("client", |env| async move {

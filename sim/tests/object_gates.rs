@@ -57,15 +57,19 @@ fn mount(cloud: &mut Cloud) {
 #[test]
 fn what_leaves_an_object_is_kept_wherever_it_dies() {
     let faults = FaultSet::crashes();
-    let scenario =
-        Scenario { faults, timing: Timing::Order, max_crashes: 2, ..Scenario::default() };
+    let scenario = Scenario {
+        drawn_faults: faults,
+        timing: Timing::Order,
+        max_crashes: 2,
+        ..Scenario::default()
+    };
     let mut tapes = Enumerate::new(3);
     let (mut lost, mut untold) = (0, 0);
     while let Some(tape) = tapes.next_tape() {
         let run = simulate(&scenario, &Source::Tape(tape), &mount).unwrap();
         assert_eq!(run.end, End::Quiet, "{}", run.trace);
-        let line = run.trace.events().iter().rev().find_map(|event| match &event.what {
-            What::Log { text } => Some(text.to_string()),
+        let line = run.trace.events().iter().rev().find_map(|event| match &event.kind {
+            EventKind::Log { text } => Some(text.to_string()),
             _ => None,
         });
         let numbers: Vec<u32> =
@@ -109,7 +113,7 @@ impl DurableObject for Booker {
 fn an_alarm_that_was_set_runs_at_least_once_wherever_the_object_dies() {
     let faults = [Fault::Duplicate, Fault::LoseReply].into_iter().chain(FaultSet::crashes().iter());
     let scenario = Scenario {
-        faults: faults.collect(),
+        drawn_faults: faults.collect(),
         timing: Timing::Order,
         max_crashes: 2,
         ..Scenario::default()
@@ -159,8 +163,8 @@ impl DurableObject for Board {
     }
 }
 
-fn board(rules: Vec<Rule>) -> Vec<String> {
-    let scenario = Scenario { rules, ..Scenario::default() };
+fn board(rules: Vec<ScriptedFault>) -> Vec<String> {
+    let scenario = Scenario { faults: rules, ..Scenario::default() };
     let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
         cloud.durable_object::<Board>("BOARD");
         cloud.client("listener", |env| async move {
@@ -180,8 +184,8 @@ fn board(rules: Vec<Rule>) -> Vec<String> {
     })
     .unwrap();
     assert_eq!(run.end, End::Quiet, "a client that listens is not stuck\n{}", run.trace);
-    let said = run.trace.events().iter().filter_map(|event| match &event.what {
-        What::Log { text } => Some(text.to_string()),
+    let said = run.trace.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Log { text } => Some(text.to_string()),
         _ => None,
     });
     said.collect()
@@ -190,8 +194,9 @@ fn board(rules: Vec<Rule>) -> Vec<String> {
 #[test]
 fn connected_clients_hear_what_is_broadcast_and_dropped_ones_do_not() {
     assert_eq!(board(vec![]), ["heard echo hi", "heard one", "heard two"]);
-    let dropped = Rule { skip: 1, ..Rule::once(Fault::LoseRequest, "object.push") };
+    let dropped =
+        ScriptedFault { skip: 1, ..ScriptedFault::once(Fault::LoseRequest, "object.push") };
     assert_eq!(board(vec![dropped]), ["heard echo hi", "hung up"]);
-    let dies = Rule { skip: 1, ..Rule::once(Fault::CrashBefore, "object.rpc") };
+    let dies = ScriptedFault { skip: 1, ..ScriptedFault::once(Fault::CrashBefore, "object.rpc") };
     assert_eq!(board(vec![dies]), ["heard echo hi", "heard one", "hung up"]);
 }

@@ -6,8 +6,8 @@ mod queue_driver;
 use queue_driver::{Driver, Throw, on_first_call, seconds, words};
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
-    Batch, BatchResult, ConsumerConfig, Fate, MessageBatch, MessageBody, Op, Outcome, QueueConfig,
-    QueueId, Queues,
+    Batch, BatchOutcome, BatchResult, ConsumerConfig, Fate, MessageBatch, MessageBody, Op,
+    QueueConfig, QueueId, Queues,
 };
 
 /// A handler, spelt as the calls that it makes on the batch or on its first message.
@@ -68,7 +68,7 @@ fn delivered(retry_delay: u64) -> (Queues, QueueId, Batch) {
 }
 
 /// How many seconds the message waits when the consumer's own delay is 7 s.
-fn delay(outcome: Outcome, handler: fn(&MessageBatch)) -> u64 {
+fn delay(outcome: BatchOutcome, handler: fn(&MessageBatch)) -> u64 {
     let (mut queues, q, batch) = delivered(7);
     let handle = MessageBatch::new(batch.clone());
     handler(&handle);
@@ -80,13 +80,13 @@ fn delay(outcome: Outcome, handler: fn(&MessageBatch)) -> u64 {
 
 #[test]
 fn the_most_particular_delay_applies() {
-    assert_eq!(delay(Outcome::Exception, |_| ()), 7);
-    assert_eq!(delay(Outcome::Ok, |b| b.retry_all()), 7);
-    assert_eq!(delay(Outcome::Ok, |b| b.messages()[0].retry()), 7);
-    assert_eq!(delay(Outcome::Ok, |b| b.retry_all_with(5)), 5);
-    assert_eq!(delay(Outcome::Exception, |b| b.retry_all_with(5)), 5);
-    assert_eq!(delay(Outcome::Ok, |b| b.messages()[0].retry_with(3)), 3);
-    assert_eq!(delay(Outcome::Exception, |b| b.messages()[0].retry_with(3)), 3);
+    assert_eq!(delay(BatchOutcome::Exception, |_| ()), 7);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.retry_all()), 7);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.messages()[0].retry()), 7);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.retry_all_with(5)), 5);
+    assert_eq!(delay(BatchOutcome::Exception, |b| b.retry_all_with(5)), 5);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.messages()[0].retry_with(3)), 3);
+    assert_eq!(delay(BatchOutcome::Exception, |b| b.messages()[0].retry_with(3)), 3);
 }
 
 #[test]
@@ -103,15 +103,15 @@ fn a_message_of_its_own_delay_keeps_it_whichever_call_came_first() {
         b.messages()[0].retry();
         b.retry_all_with(5);
     };
-    assert_eq!(delay(Outcome::Ok, message_first), 3);
-    assert_eq!(delay(Outcome::Ok, batch_first), 3);
-    assert_eq!(delay(Outcome::Ok, without_its_own), 5);
+    assert_eq!(delay(BatchOutcome::Ok, message_first), 3);
+    assert_eq!(delay(BatchOutcome::Ok, batch_first), 3);
+    assert_eq!(delay(BatchOutcome::Ok, without_its_own), 5);
 }
 
 #[test]
 fn an_explicit_zero_is_a_delay() {
-    assert_eq!(delay(Outcome::Ok, |b| b.retry_all_with(0)), 0);
-    assert_eq!(delay(Outcome::Ok, |b| b.messages()[0].retry_with(0)), 0);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.retry_all_with(0)), 0);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.messages()[0].retry_with(0)), 0);
 }
 
 #[test]
@@ -128,15 +128,15 @@ fn the_last_retry_of_a_message_sets_its_delay_and_the_last_delay_of_the_batch_st
         b.retry_all_with(5);
         b.retry_all();
     };
-    assert_eq!(delay(Outcome::Ok, twice), 4);
-    assert_eq!(delay(Outcome::Ok, forgotten), 7);
-    assert_eq!(delay(Outcome::Ok, kept), 5);
+    assert_eq!(delay(BatchOutcome::Ok, twice), 4);
+    assert_eq!(delay(BatchOutcome::Ok, forgotten), 7);
+    assert_eq!(delay(BatchOutcome::Ok, kept), 5);
 }
 
 #[test]
 fn a_retry_delay_beyond_a_day_is_a_day() {
-    assert_eq!(delay(Outcome::Ok, |b| b.messages()[0].retry_with(86_400)), 86_400);
-    assert_eq!(delay(Outcome::Ok, |b| b.messages()[0].retry_with(86_401)), 86_400);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.messages()[0].retry_with(86_400)), 86_400);
+    assert_eq!(delay(BatchOutcome::Ok, |b| b.messages()[0].retry_with(86_401)), 86_400);
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn two_copies_of_a_batch_do_not_share_marks() {
     let (_, _, batch) = delivered(0);
     let (one, other) = (MessageBatch::new(batch.clone()), MessageBatch::new(batch));
     one.messages()[0].ack();
-    assert_eq!(one.result(Outcome::Ok).explicit_acks.len(), 1);
-    assert_eq!(other.result(Outcome::Ok), BatchResult::unmarked(Outcome::Ok));
+    assert_eq!(one.result(BatchOutcome::Ok).explicit_acks.len(), 1);
+    assert_eq!(other.result(BatchOutcome::Ok), BatchResult::unmarked(BatchOutcome::Ok));
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
-    Batch, BatchResult, ConsumerConfig, Expiry, Fate, MessageBatch, MessageBody,
-    MessageSendRequest, Op, Outcome, QueueConfig, QueueId, Queues,
+    Batch, BatchOutcome, BatchResult, ConsumerConfig, Expiry, Fate, MessageBatch, MessageBody,
+    MessageSendRequest, Op, QueueConfig, QueueId, Queues,
 };
 
-const OK: Outcome = Outcome::Ok;
+const OK: BatchOutcome = BatchOutcome::Ok;
 const MINUTE: Duration = Duration::from_secs(60);
 
 fn at(seconds: u64) -> Time {

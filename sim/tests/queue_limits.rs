@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use thunderhead_sim::queue::{
-    Batch, BatchResult, ConsumerConfig, Error, Expiry, Fate, MAX_BACKLOG_BYTES, MAX_BATCH_BYTES,
-    MessageBatch, MessageBody, MessageSendRequest, Metrics, Op, Options, Outcome, QueueConfig,
-    Queues, Reply, transient_errors,
+    Batch, BatchOutcome, BatchResult, ConsumerConfig, Error, Expiry, Fate, MAX_BACKLOG_BYTES,
+    MAX_BATCH_BYTES, MessageBatch, MessageBody, MessageSendRequest, Metrics, Op, Options,
+    QueueConfig, Queues, Reply, transient_errors,
 };
 use thunderhead_sim::{Body, Time};
 
@@ -98,7 +98,7 @@ fn a_queue_holds_25_gb_and_takes_more_once_some_are_gone() {
 
     let q = queues.queue_id("q").unwrap();
     let batch = queues.take(Time::ZERO, q, &mut |_| 0).unwrap();
-    queues.finish(Time::ZERO, &batch, &BatchResult::unmarked(Outcome::Ok));
+    queues.finish(Time::ZERO, &batch, &BatchResult::unmarked(BatchOutcome::Ok));
     assert!(queues.apply(Time::ZERO, &send(text(1))).is_ok());
 }
 
@@ -196,7 +196,7 @@ fn production_counts_every_message_that_is_not_settled() {
     queues.apply(Time::from_ms(1), &send(text(2))).unwrap();
     let batch = queues.take(Time::from_ms(5_001), q, &mut |_| 0).unwrap();
     assert_eq!((batch.metrics.backlog_count, batch.metrics.backlog_bytes), (2, 5));
-    queues.finish(Time::from_ms(5_001), &batch, &BatchResult::unmarked(Outcome::Ok));
+    queues.finish(Time::from_ms(5_001), &batch, &BatchResult::unmarked(BatchOutcome::Ok));
     let left = queues.apply(Time::from_ms(5_001), &Op::metrics("q")).unwrap().metrics();
     let expected =
         Metrics { backlog_count: 1, backlog_bytes: 3, oldest_message_timestamp: Some(Time::ZERO) };
@@ -225,7 +225,7 @@ fn operations_and_batches_are_one_short_line_in_a_trace() {
     assert_eq!(batch.to_string(), format!("q [cat.jpg#1 {}#1]", id.short()));
     let handle = MessageBatch::new(batch);
     handle.messages()[1].retry_with(3);
-    let result = handle.result(Outcome::Exception);
+    let result = handle.result(BatchOutcome::Exception);
     assert_eq!(result.to_string(), format!("exception, retry {} after 3s", id.short()));
 }
 
@@ -251,7 +251,7 @@ fn everything_that_crosses_the_doorway_survives_json_and_can_cross_threads() {
     check(&queues.apply(Time::ZERO, &op).unwrap());
     let batch: Batch = queues.take(Time::from_ms(9_000), q, &mut |_| 0).unwrap();
     assert!(check(&batch).contains(r#""queueId":0"#));
-    check(&MessageBatch::new(batch.clone()).result(Outcome::Ok));
+    check(&MessageBatch::new(batch.clone()).result(BatchOutcome::Ok));
     let fates = queues.finish(Time::from_ms(9_000), &batch, &BatchResult::died());
     assert_eq!(check(&fates[0]), r#"{"retried":{"at":9000}}"#);
     assert_eq!(check(&Fate::Acked), r#""acked""#);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
-    Batch, ConsumerConfig, Fate, MessageBatch, MessageBody, MessageId, Op, Outcome, QueueConfig,
-    QueueId, Queues, Reply,
+    Batch, BatchOutcome, ConsumerConfig, Fate, MessageBatch, MessageBody, MessageId, Op,
+    QueueConfig, QueueId, Queues, Reply,
 };
 
 /// A generator that is the same everywhere, so that a failing number can be run again.
@@ -123,7 +123,8 @@ impl History {
             1 => handle.retry_all(),
             _ => {}
         }
-        let outcome = if self.dice.below(3) == 0 { Outcome::Exception } else { Outcome::Ok };
+        let outcome =
+            if self.dice.below(3) == 0 { BatchOutcome::Exception } else { BatchOutcome::Ok };
         let fates = self.queues.finish(self.now, &self.batches[index], &handle.result(outcome));
         let ids: Vec<MessageId> = handle.messages().iter().map(|message| message.id()).collect();
         assert_eq!(ids.len(), fates.len());

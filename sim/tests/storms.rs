@@ -47,7 +47,10 @@ fn a_delete_is_told_before_the_put_it_follows() {
             env.bucket("photos").delete("cat").await.unwrap();
         });
     };
-    let late = Rule { by: Some(Duration::from_secs(2)), ..Rule::once(Fault::Delay, "r2.notify") };
+    let late = ScriptedFault {
+        by: Some(Duration::from_secs(2)),
+        ..ScriptedFault::once(Fault::Delay, "r2.notify")
+    };
     let run = raise(vec![late], &mount);
     assert_eq!(log(&run), ["DeleteObject: neither size nor etag", "PutObject: object gone"]);
 }
@@ -78,7 +81,11 @@ fn an_event_tells_of_an_older_version_or_of_nothing_that_is_still_there() {
 // F8
 #[test]
 fn a_second_write_of_a_key_is_refused_with_10058_and_may_be_tried_again() {
-    let rule = Rule { skip: 1, code: Some(10_058), ..Rule::once(Fault::Fail, "r2.put photos/cat") };
+    let rule = ScriptedFault {
+        skip: 1,
+        code: Some(10_058),
+        ..ScriptedFault::once(Fault::Fail, "r2.put photos/cat")
+    };
     let run = raise(vec![rule], &|cloud| {
         shelf(cloud, at_once());
         cloud.client("alice", |env| async move {
@@ -145,7 +152,7 @@ fn a_message_whose_retries_are_used_up_is_dropped_or_moved_and_the_emulator_give
 }
 
 /// Inserts one row, then says how that went and how many rows there are.
-fn insert(tape: Tape, rules: Vec<Rule>) -> Vec<String> {
+fn insert(tape: Tape, rules: Vec<ScriptedFault>) -> Vec<String> {
     let run = raise_on(tape, rules, &|cloud| {
         cloud.d1("db");
         cloud.client("alice", |env| async move {
@@ -165,15 +172,16 @@ fn insert(tape: Tape, rules: Vec<Rule>) -> Vec<String> {
 // F27
 #[test]
 fn a_database_may_lose_the_connection_with_the_write_applied_or_not_and_be_overloaded() {
-    let said = insert(Tape::benign(), vec![Rule::once(Fault::LoseReply, "d1.run")]);
+    let said = insert(Tape::benign(), vec![ScriptedFault::once(Fault::LoseReply, "d1.run")]);
     assert_eq!(said, ["Network connection lost.", "1 rows"]);
-    let said = insert(Tape::benign(), vec![Rule::once(Fault::LoseRequest, "d1.run")]);
+    let said = insert(Tape::benign(), vec![ScriptedFault::once(Fault::LoseRequest, "d1.run")]);
     assert_eq!(said, ["Network connection lost.", "0 rows"]);
     let overloaded = Tape(vec!["amount alice>d1.run #1 = 7/8".parse().unwrap()]);
-    let said = insert(overloaded, vec![Rule::once(Fault::Fail, "d1.run")]);
+    let said = insert(overloaded, vec![ScriptedFault::once(Fault::Fail, "d1.run")]);
     assert!(said[0].contains("overloaded"), "{said:?}");
     assert_eq!(said[1], "0 rows");
-    let which = |code| Rule { code: Some(code), ..Rule::once(Fault::Fail, "d1.run") };
+    let which =
+        |code| ScriptedFault { code: Some(code), ..ScriptedFault::once(Fault::Fail, "d1.run") };
     for (code, error) in (1..).zip(d1::TRANSIENT) {
         let said = insert(Tape::benign(), vec![which(code)]);
         assert_eq!(said, [&format!("D1_ERROR: {}", error.text()), "0 rows"]);
@@ -182,8 +190,9 @@ fn a_database_may_lose_the_connection_with_the_write_applied_or_not_and_be_overl
 
 #[test]
 fn a_session_reads_from_a_replica_that_lags_and_never_goes_back() {
-    let stale = |lag| Rule { code: Some(lag), ..Rule::once(Fault::StaleRead, "d1.raw") };
-    let counts = |rules: Vec<Rule>| {
+    let stale =
+        |lag| ScriptedFault { code: Some(lag), ..ScriptedFault::once(Fault::StaleRead, "d1.raw") };
+    let counts = |rules: Vec<ScriptedFault>| {
         let run = raise(rules, &|cloud| {
             cloud.d1("db");
             cloud.client("alice", |env| async move {
@@ -210,7 +219,7 @@ fn a_session_reads_from_a_replica_that_lags_and_never_goes_back() {
 }
 
 /// Asks about a picture until there is an answer.
-fn ask(rules: Vec<Rule>) -> Vec<String> {
+fn ask(rules: Vec<ScriptedFault>) -> Vec<String> {
     let run = raise(rules, &|cloud| {
         cloud.client("alice", |env| async move {
             loop {
@@ -228,14 +237,19 @@ fn ask(rules: Vec<Rule>) -> Vec<String> {
 // F28
 #[test]
 fn a_model_is_out_of_capacity_for_a_while_times_out_and_answers_with_few_labels_or_none() {
-    let burst = Rule { times: 3, code: Some(3040), ..Rule::once(Fault::Fail, "ai.run") };
+    let burst =
+        ScriptedFault { times: 3, code: Some(3040), ..ScriptedFault::once(Fault::Fail, "ai.run") };
     let said = ask(vec![burst]);
     assert_eq!((said.len(), said[3].as_str()), (4, "5 labels"));
     assert!(said[..3].iter().all(|line| line.starts_with("3040: ")), "{said:?}");
-    let slow = Rule { by: Some(Duration::from_secs(60)), ..Rule::once(Fault::Delay, "ai.run") };
+    let slow = ScriptedFault {
+        by: Some(Duration::from_secs(60)),
+        ..ScriptedFault::once(Fault::Delay, "ai.run")
+    };
     assert_eq!(ask(vec![slow]), ["Network connection lost.", "5 labels"]);
     for left in [3, 0] {
-        let few = Rule { code: Some(left), ..Rule::once(Fault::FewLabels, "ai.run") };
+        let few =
+            ScriptedFault { code: Some(left), ..ScriptedFault::once(Fault::FewLabels, "ai.run") };
         assert_eq!(ask(vec![few]), [format!("{left} labels")]);
     }
 }

@@ -37,7 +37,10 @@ async fn create(env: &Env, id: &str) {
 // F11
 #[test]
 fn create_says_exists_of_an_instance_that_get_does_not_find() {
-    let rule = Rule { code: Some(0), ..Rule::once(Fault::FalseExists, "workflow.create") };
+    let rule = ScriptedFault {
+        code: Some(0),
+        ..ScriptedFault::once(Fault::FalseExists, "workflow.create")
+    };
     let run = raise(vec![rule], &|cloud| {
         charge(cloud, WorkflowConfig::default());
         cloud.client("alice", |env| async move {
@@ -71,7 +74,7 @@ fn a_batch_of_instances_is_answered_without_those_that_exist() {
 /// A consumer that creates the same instance for each delivery of one message, of which the first
 /// is forgotten until its lease ends a quarter of an hour later.
 fn delivered_late(config: WorkflowConfig) -> Vec<String> {
-    let run = raise(vec![Rule::once(Fault::LoseReply, "queue.deliver")], &move |cloud| {
+    let run = raise(vec![ScriptedFault::once(Fault::LoseReply, "queue.deliver")], &move |cloud| {
         charge(cloud, config.clone());
         cloud.queue("jobs", QueueConfig::default());
         let consumer = [("jobs", ConsumerConfig::default())];
@@ -96,7 +99,7 @@ fn a_message_that_comes_after_the_retention_of_its_instance_runs_it_again() {
     assert_eq!(forgotten, ["the body runs", "charged", "the body runs", "charged"]);
 }
 
-fn charged_with(rule: Rule) -> Vec<String> {
+fn charged_with(rule: ScriptedFault) -> Vec<String> {
     let run = raise(vec![rule], &|cloud| {
         charge(cloud, WorkflowConfig::default());
         cloud.client("alice", |env| async move { create(&env, "one").await });
@@ -107,21 +110,21 @@ fn charged_with(rule: Rule) -> Vec<String> {
 // F15
 #[test]
 fn a_step_whose_result_was_not_stored_is_done_again() {
-    let said = charged_with(Rule::once(Fault::CrashBefore, "workflow.finishStep"));
+    let said = charged_with(ScriptedFault::once(Fault::CrashBefore, "workflow.finishStep"));
     assert_eq!(said, ["the body runs", "charged", "the body runs", "charged"]);
 }
 
 // F17
 #[test]
 fn what_is_outside_of_steps_happens_again_and_a_stored_step_does_not() {
-    let said = charged_with(Rule::once(Fault::CrashAfter, "workflow.finishStep"));
+    let said = charged_with(ScriptedFault::once(Fault::CrashAfter, "workflow.finishStep"));
     assert_eq!(said, ["the body runs", "charged", "the body runs"]);
 }
 
 // F18
 #[test]
 fn an_event_that_is_sent_again_reaches_a_later_wait_and_a_finished_instance_takes_none() {
-    let run = raise(vec![Rule::once(Fault::LoseReply, "workflow.sendEvent")], &|cloud| {
+    let run = raise(vec![ScriptedFault::once(Fault::LoseReply, "workflow.sendEvent")], &|cloud| {
         cloud.workflow("order", WorkflowConfig::default(), |env, _, step| async move {
             for wait in ["first", "second"] {
                 let event = step.wait_for_event(wait, "paid", None).await?;
@@ -199,8 +202,8 @@ impl DurableObject for Thing {
     }
 }
 
-fn loses_second_turn() -> Rule {
-    Rule { skip: 1, code: Some(1), ..Rule::once(Fault::Crash, "THING:*") }
+fn loses_second_turn() -> ScriptedFault {
+    ScriptedFault { skip: 1, code: Some(1), ..ScriptedFault::once(Fault::Crash, "THING:*") }
 }
 
 fn thing(env: &Env) -> Stub {
@@ -248,7 +251,7 @@ fn a_call_is_let_in_while_an_object_waits_for_a_workflow_to_be_created() {
     assert!(log(&run).iter().any(|line| line == exists), "{}", run.trace);
 }
 
-fn ticking(tape: Tape, rules: Vec<Rule>) -> Run {
+fn ticking(tape: Tape, rules: Vec<ScriptedFault>) -> Run {
     raise_on(tape, rules, &|cloud| {
         cloud.durable_object::<Thing>("THING");
         cloud.client("alice", |env| async move {
@@ -265,23 +268,27 @@ fn ticks(run: &Run) -> usize {
 #[test]
 fn an_alarm_whose_end_nobody_heard_of_runs_again_and_one_that_fails_seven_times_is_dropped() {
     assert_eq!(ticks(&ticking(Tape::benign(), vec![])), 3);
-    let last = Rule { skip: 2, ..Rule::once(Fault::LoseReply, "object.alarm") };
+    let last = ScriptedFault { skip: 2, ..ScriptedFault::once(Fault::LoseReply, "object.alarm") };
     let run = ticking(Tape::benign(), vec![last]);
     assert_eq!(ticks(&run), 4, "{}", run.trace);
-    let dies = Rule { times: 7, ..Rule::once(Fault::CrashBefore, "object.alarm") };
+    let dies =
+        ScriptedFault { times: 7, ..ScriptedFault::once(Fault::CrashBefore, "object.alarm") };
     let run = ticking(Tape::benign(), vec![dies]);
     assert_eq!(ticks(&run), 0, "{}", run.trace);
-    assert!(run.trace.events().iter().any(|event| event.what == What::AlarmDropped));
+    assert!(run.trace.events().iter().any(|event| event.kind == EventKind::AlarmDropped));
 }
 
 // F25
 #[test]
 fn an_alarm_comes_late_or_never() {
-    let late =
-        Rule { by: Some(Duration::from_secs(600)), ..Rule::once(Fault::Delay, "object.alarm") };
+    let late = ScriptedFault {
+        by: Some(Duration::from_secs(600)),
+        ..ScriptedFault::once(Fault::Delay, "object.alarm")
+    };
     let run = ticking(Tape::benign(), vec![late]);
     assert_eq!(log(&run)[0], "tick 1 at 601 s", "{}", run.trace);
-    let lost = Rule { times: 7, ..Rule::once(Fault::LoseRequest, "object.alarm") };
+    let lost =
+        ScriptedFault { times: 7, ..ScriptedFault::once(Fault::LoseRequest, "object.alarm") };
     assert_eq!(ticks(&ticking(Tape::benign(), vec![lost])), 0);
 }
 
@@ -335,16 +342,16 @@ fn everything(cloud: &mut Cloud) {
 #[test]
 fn every_explored_fault_is_drawn_within_three_hundred_seeds_of_a_cloud_that_has_everything() {
     let faults = FaultSet::explored();
-    let scenario = Scenario { faults, ..Scenario::default() };
+    let scenario = Scenario { drawn_faults: faults, ..Scenario::default() };
     let mut unseen: Vec<Fault> = faults.iter().collect();
     for seed in 0..300 {
         let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
         let run = simulate(&scenario, &source, &everything).unwrap();
         assert_eq!(run.end, End::Quiet, "{}", run.trace);
-        let moody = run.draws.iter().any(|draw| draw.kind == Kind::Mood && draw.value > 0);
+        let moody = run.draws.iter().any(|draw| draw.kind == ChoiceKind::Mood && draw.value > 0);
         unseen.retain(|seen| {
-            let struck = run.trace.events().iter().any(|event| match &event.what {
-                What::Fault { fault, .. } | What::Crash { fault, .. } => fault == seen,
+            let struck = run.trace.events().iter().any(|event| match &event.kind {
+                EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => fault == seen,
                 _ => false,
             });
             !(struck || (moody && *seen == Fault::Mood))

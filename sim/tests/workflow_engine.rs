@@ -15,8 +15,8 @@ fn play(scenario: &Scenario, tape: Tape, mount: &dyn Fn(&mut Cloud)) -> Run {
 
 fn log(run: &Run) -> Vec<String> {
     let events = run.trace.events().iter();
-    let said = events.filter_map(|event| match &event.what {
-        What::Log { text } => Some(text.to_string()),
+    let said = events.filter_map(|event| match &event.kind {
+        EventKind::Log { text } => Some(text.to_string()),
         _ => None,
     });
     said.collect()
@@ -90,8 +90,12 @@ fn steps_run_in_order_and_the_result_is_kept() {
 #[test]
 fn an_engine_that_dies_anywhere_replays_and_remembers() {
     let faults = FaultSet::crashes();
-    let scenario =
-        Scenario { faults, timing: Timing::Order, max_crashes: 2, ..Scenario::default() };
+    let scenario = Scenario {
+        drawn_faults: faults,
+        timing: Timing::Order,
+        max_crashes: 2,
+        ..Scenario::default()
+    };
     let mut tapes = Enumerate::new(2);
     let mut replayed = 0;
     while let Some(tape) = tapes.next_tape() {
@@ -218,15 +222,18 @@ fn a_second_create_of_one_id_is_refused_and_runs_nothing() {
 
 #[test]
 fn create_may_fail_though_the_instance_exists_and_say_exists_though_it_does_not() {
-    let ended = |rule: Rule| {
-        let scenario = Scenario { rules: vec![rule], ..Scenario::default() };
+    let ended = |rule: ScriptedFault| {
+        let scenario = Scenario { faults: vec![rule], ..Scenario::default() };
         let run = play(&scenario, Tape::benign(), &three_steps);
         (log(&run), run.trace.to_string().contains("r2.put steps/third"))
     };
-    let (said, ran) = ended(Rule::once(Fault::LoseReply, "workflow.create"));
+    let (said, ran) = ended(ScriptedFault::once(Fault::LoseReply, "workflow.create"));
     assert_eq!((said[1].as_str(), ran), ("create: Network connection lost.", true));
     for (code, runs) in [(0, false), (1, true)] {
-        let rule = Rule { code: Some(code), ..Rule::once(Fault::FalseExists, "workflow.create") };
+        let rule = ScriptedFault {
+            code: Some(code),
+            ..ScriptedFault::once(Fault::FalseExists, "workflow.create")
+        };
         let (said, ran) = ended(rule);
         assert!(said.iter().any(|line| line.contains("instance.already_exists")), "{said:?}");
         assert_eq!(ran, runs, "{said:?}");

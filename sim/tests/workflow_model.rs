@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use thunderhead_sim::workflow::{
-    AttemptResult, Backoff, Engine, Error, Follow, Op, Outcome, Progress, Reply, StepConfig,
+    Applied, AttemptResult, Backoff, Engine, Error, Follow, Op, Progress, Reply, StepConfig,
     StepError, StepKey, WorkflowConfig, Workflows,
 };
 use thunderhead_sim::{Body, Time};
@@ -75,7 +75,7 @@ impl History {
     }
 
     fn apply(&mut self, op: &Op) -> Result<Reply, Error> {
-        let Outcome { reply, follow } = self.workflows.apply(self.now, op);
+        let Applied { reply, follow } = self.workflows.apply(self.now, op);
         for follow in follow {
             let engine = follow.engine().clone();
             match follow {

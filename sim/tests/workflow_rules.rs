@@ -458,7 +458,7 @@ fn operations_and_replies_survive_json() {
         let outcome = driver.workflows.apply(Time::ZERO, &op);
         let json = serde_json::to_string(&outcome).unwrap();
         assert_eq!(
-            serde_json::from_str::<thunderhead_sim::workflow::Outcome>(&json).unwrap(),
+            serde_json::from_str::<thunderhead_sim::workflow::Applied>(&json).unwrap(),
             outcome
         );
     }

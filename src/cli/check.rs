@@ -12,7 +12,7 @@ use thunderhead_sim::FaultSet;
 
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, Trouble, explore, failure, list, report};
+use super::{Answer, CliError, explore, failure, list, report};
 
 /// What `check` is told.
 #[derive(Debug, clap::Args)]
@@ -53,12 +53,12 @@ impl Checked {
             Expected::Refuted(promises) => self
                 .broken
                 .iter()
-                .any(|(_, broken, _)| promises.contains(&broken.violation.invariant)),
+                .any(|(_, broken, _)| promises.contains(&broken.violation.promise)),
         }
     }
 }
 
-pub fn check(args: &Args) -> Result<Answer, Trouble> {
+pub fn check(args: &Args) -> Result<Answer, CliError> {
     let mut work: Vec<(&'static System, &'static Variant)> = systems::ALL
         .iter()
         .flat_map(|system| system.variants.iter().map(move |variant| (*system, variant)))
@@ -114,7 +114,7 @@ fn one(
     variant: &'static Variant,
     budget: &Budget,
     tick: &mut dyn FnMut(u64),
-) -> Result<Checked, Trouble> {
+) -> Result<Checked, CliError> {
     let mut line = Checked {
         system,
         variant,
@@ -171,7 +171,7 @@ fn merge(seen: &mut Vec<(&'static str, u64)>, now: Vec<(&'static str, u64)>) {
 }
 
 /// What was not expected is always kept; what was, when somebody asked for it.
-fn write_files(args: &Args, line: &mut Checked) -> Result<(), Trouble> {
+fn write_files(args: &Args, line: &mut Checked) -> Result<(), CliError> {
     let surprising = line.variant.expected == Expected::Holds;
     let usual = surprising.then(|| PathBuf::from("failures"));
     let Some(folder) = args.out.clone().or(usual) else { return Ok(()) };
@@ -198,7 +198,7 @@ fn table(checked: &[Checked], ok: bool) -> String {
                 text,
                 "{:width$}           {}: {}, {}",
                 "",
-                broken.violation.invariant,
+                broken.violation.promise,
                 report::count(broken.case.tape.len(), "deviation", "deviations"),
                 report::count(lines, "line", "lines"),
             );

@@ -11,7 +11,7 @@ use thunderhead_sim::{Fault, FaultSet};
 use super::progress::Progress;
 use super::report::{self, Failing};
 use super::stopwatch::Stopwatch;
-use super::{Answer, Trouble, failure, input};
+use super::{Answer, CliError, failure, input};
 
 /// What `explore` is told.
 #[derive(Debug, clap::Args)]
@@ -66,11 +66,11 @@ pub fn jobs(asked: Option<u16>) -> usize {
     asked.map_or_else(cores, usize::from)
 }
 
-pub fn explore(args: &Args) -> Result<Answer, Trouble> {
+pub fn explore(args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let storm: FaultSet = args.storm.iter().copied().collect();
     let requests = match &args.requests {
-        Some(path) => Some(input::script(path)?.script.scenario.sends),
+        Some(path) => Some(input::script(path)?.script.scenario.requests),
         None => None,
     };
     let search = Search {
@@ -94,7 +94,7 @@ pub fn explore(args: &Args) -> Result<Answer, Trouble> {
     })?;
     let speed = watch.per_second(findings.runs);
     drop(progress);
-    let files: Result<Vec<PathBuf>, Trouble> =
+    let files: Result<Vec<PathBuf>, CliError> =
         findings.broken.iter().map(|broken| failure::write(&args.out, &search, broken)).collect();
     let files = files?;
     let failed = !findings.broken.is_empty();
@@ -147,7 +147,7 @@ fn story(search: &Search, broken: &Broken) -> String {
         "{} {}: {}, {}, {}, {}",
         search.system.name,
         search.variant,
-        report::count(broken.case.scenario.sends.len(), "request", "requests"),
+        report::count(broken.case.scenario.requests.len(), "request", "requests"),
         report::count(broken.case.tape.len(), "deviation", "deviations"),
         report::count(broken.run.crashes, "crash", "crashes"),
         report::count(report::faults(&broken.run), "other fault", "other faults"),
@@ -187,7 +187,7 @@ pub fn violation(search: &Search, broken: &Broken, file: Option<&Path>) -> Value
     json["times"] = json!(broken.times);
     json["seed"] = json!(broken.seed);
     json["swarm"] = json!(broken.seed.map(|seed| search.swarm(seed).to_string()));
-    json["requests"] = json!(broken.case.scenario.sends.len());
+    json["requests"] = json!(broken.case.scenario.requests.len());
     json["deviations"] = json!(broken.case.tape.len());
     json["crashes"] = json!(broken.run.crashes);
     json["faults"] = json!(report::faults(&broken.run));

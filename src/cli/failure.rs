@@ -5,24 +5,24 @@ use std::path::{Path, PathBuf};
 
 use thunderhead::VERSION;
 use thunderhead::explore::{Broken, Search};
-use thunderhead_sim::{Choices, Failure, Script};
+use thunderhead_sim::{Failure, Script, ScriptChoices};
 
-use super::Trouble;
+use super::CliError;
 
 /// The failure as a script.
 pub fn script(search: &Search, broken: &Broken) -> Script {
     let (system, variant) = (search.system.name, search.variant);
-    let invariant = broken.violation.invariant;
+    let promise = broken.violation.promise;
     Script {
-        story: format!("{system} {variant} breaks a promise: {invariant}."),
+        story: format!("{system} {variant} breaks a promise: {promise}."),
         system: system.into(),
         variant: Some(variant.into()),
         scenario: broken.case.scenario.clone(),
-        choices: Choices::Tape(broken.case.tape.clone()),
+        choices: ScriptChoices::Tape(broken.case.tape.clone()),
         expect: None,
         failure: Some(Failure {
             thunderhead: VERSION.into(),
-            invariant: invariant.into(),
+            promise: promise.into(),
             message: broken.violation.finding.message.clone(),
             seed: broken.seed,
             strategy: search.strategy.name().into(),
@@ -33,17 +33,18 @@ pub fn script(search: &Search, broken: &Broken) -> Script {
 }
 
 /// Writes the failure into a folder, which is made when it is not there, and says where.
-pub fn write(folder: &Path, search: &Search, broken: &Broken) -> Result<PathBuf, Trouble> {
+pub fn write(folder: &Path, search: &Search, broken: &Broken) -> Result<PathBuf, CliError> {
     let path = folder.join(name(search, broken));
     let written = write_whole(&path, &script(search, broken).to_toml());
-    written.map_err(|error| Trouble::Input(format!("cannot write {}: {error}", path.display())))?;
+    written
+        .map_err(|error| CliError::Input(format!("cannot write {}: {error}", path.display())))?;
     Ok(path)
 }
 
 fn name(search: &Search, broken: &Broken) -> String {
     let promise: String = broken
         .violation
-        .invariant
+        .promise
         .chars()
         .map(|c| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
         .collect();

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
 
-use super::Trouble;
+use super::CliError;
 
 /// The name of the program, without the `.exe` that it has on Windows.
 const PROGRAM: &str = "thunderhead-model";
@@ -32,15 +32,15 @@ impl Args {
 
 /// Runs the program with the arguments of this process and answers with its exit code. It reads and
 /// writes the standard streams of this process.
-pub fn run() -> Result<ExitCode, Trouble> {
+pub fn run() -> Result<ExitCode, CliError> {
     let ended = process::Command::new(program()).args(arguments(env::args_os())).status();
     let status = ended.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Trouble::Input(missing()),
-        _ => Trouble::Input(format!("cannot run {}: {error}", program().display())),
+        ErrorKind::NotFound => CliError::Input(missing()),
+        _ => CliError::Input(format!("cannot run {}: {error}", program().display())),
     })?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     let code =
-        code.ok_or_else(|| Trouble::Input(format!("{PROGRAM} did not end by itself: {status}")))?;
+        code.ok_or_else(|| CliError::Input(format!("{PROGRAM} did not end by itself: {status}")))?;
     Ok(ExitCode::from(code))
 }
 

@@ -2,20 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use thunderhead::{plan::Plan, systems};
+use thunderhead::{playable::Playable, systems};
 use thunderhead_props::System;
 use thunderhead_sim::{Script, ScriptFile, closest};
 
-use super::Trouble;
+use super::CliError;
 
 /// The text of a file.
-pub fn text(path: &Path) -> Result<String, Trouble> {
+pub fn text(path: &Path) -> Result<String, CliError> {
     std::fs::read_to_string(path)
-        .map_err(|error| Trouble::Input(format!("{}: {error}", path.display())))
+        .map_err(|error| CliError::Input(format!("{}: {error}", path.display())))
 }
 
 /// The script in a file.
-pub fn script(path: &Path) -> Result<ScriptFile, Trouble> {
+pub fn script(path: &Path) -> Result<ScriptFile, CliError> {
     Ok(Script::parse(&path.display().to_string(), &text(path)?)?)
 }
 
@@ -31,7 +31,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// The script, with every name looked up.
-    pub fn plan(&self) -> Result<Plan, Trouble> {
+    pub fn plan(&self) -> Result<Playable, CliError> {
         let own = plan(&self.file)?;
         match &self.variant {
             None => Ok(own),
@@ -44,8 +44,8 @@ impl Scenario {
 }
 
 /// The script in a file, with every name looked up.
-pub fn plan(path: &Path) -> Result<Plan, Trouble> {
-    Ok(Plan::new(script(path)?)?)
+pub fn plan(path: &Path) -> Result<Playable, CliError> {
+    Ok(Playable::new(script(path)?)?)
 }
 
 /// The system of that name, for clap.
@@ -57,11 +57,11 @@ pub fn system(name: &str) -> Result<&'static System, String> {
 }
 
 /// The variant of that name; the first when none is named.
-pub fn variant(system: &System, name: Option<&str>) -> Result<&'static str, Trouble> {
+pub fn variant(system: &System, name: Option<&str>) -> Result<&'static str, CliError> {
     let Some(name) = name else { return Ok(system.variants[0].name) };
     system.variant(name).map(|variant| variant.name).ok_or_else(|| {
         let known = system.variants.iter().map(|variant| variant.name);
         let advice = closest(name, known);
-        Trouble::Input(format!("{} has no variant `{name}`; {advice}", system.name))
+        CliError::Input(format!("{} has no variant `{name}`; {advice}", system.name))
     })
 }

@@ -8,7 +8,7 @@ use thunderhead::systems;
 use thunderhead_props::{Expected, PLATFORM, System};
 use thunderhead_sim::{Script, fault};
 
-use super::{Answer, Trouble, input};
+use super::{Answer, CliError, input};
 
 /// What `list` is told.
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub struct Args {
     scenarios: PathBuf,
 }
 
-pub fn list(args: &Args) -> Result<Answer, Trouble> {
+pub fn list(args: &Args) -> Result<Answer, CliError> {
     let scenarios = scenarios(&args.scenarios)?;
     let mut text = String::from("Systems\n");
     for system in systems::ALL {
@@ -61,7 +61,7 @@ fn describe(text: &mut String, system: &System) {
         let expected = expected(variant.expected);
         let _ = writeln!(text, "    {:<14} {}: {}", variant.name, expected, variant.about);
     }
-    for promise in system.invariants {
+    for promise in system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
 }
@@ -75,10 +75,10 @@ fn document(system: &System) -> Value {
             "about": variant.about,
             "expected": expected(variant.expected),
         })).collect::<Vec<_>>(),
-        "invariants": system.promises().map(|promise| json!({
+        "promises": system.promises().map(|promise| json!({
             "name": promise.name,
             "about": promise.about,
-            "property": promise.property.word(),
+            "property": promise.check.word(),
         })).collect::<Vec<_>>(),
     })
 }
@@ -92,7 +92,7 @@ pub fn expected(expected: Expected) -> &'static str {
 }
 
 /// The scripts in a folder, by name; none when there is no such folder.
-fn scenarios(folder: &Path) -> Result<Vec<(PathBuf, Script)>, Trouble> {
+fn scenarios(folder: &Path) -> Result<Vec<(PathBuf, Script)>, CliError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut paths: Vec<PathBuf> =

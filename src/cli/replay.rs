@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use thunderhead::VERSION;
-use thunderhead::plan::{Plan, Played};
+use thunderhead::playable::{Playable, Played};
 use thunderhead_props::Violation;
-use thunderhead_sim::{Choices, Failure, Run, Script, Tape};
+use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
 
 use super::report::{self, Failing};
-use super::{Answer, Trouble, input, run};
+use super::{Answer, CliError, input, run};
 
 /// What `replay` is told.
 #[derive(Debug, clap::Args)]
@@ -19,24 +19,24 @@ pub struct Args {
     file: PathBuf,
 }
 
-pub fn replay(args: &Args) -> Result<Answer, Trouble> {
+pub fn replay(args: &Args) -> Result<Answer, CliError> {
     let text = input::text(&args.file)?;
     let name = args.file.display().to_string();
     let other = Script::version_of(&text).filter(|version| version != VERSION);
-    let plan = Script::parse(&name, &text).and_then(Plan::new);
+    let plan = Script::parse(&name, &text).and_then(Playable::new);
     let plan = match (plan, &other) {
         (Ok(plan), _) => plan,
         (Err(error), None) => return Err(error.into()),
         (Err(error), Some(version)) => {
-            return Err(Trouble::SetupError(format!("{}:\n{error}", made_by(&name, version))));
+            return Err(CliError::SetupError(format!("{}:\n{error}", made_by(&name, version))));
         }
     };
     let Some(failure) = plan.script().failure.clone() else {
-        return Err(Trouble::Input(format!(
+        return Err(CliError::Input(format!(
             "{name}: nothing is recorded here: there is no [failure] table\n  `thunderhead run {name}` plays a scenario; a failure file without that table was cut off"
         )));
     };
-    let played = plan.play().map_err(|misfit| Trouble::SetupError(format!("{name}: {misfit}")))?;
+    let played = plan.play().map_err(|misfit| CliError::SetupError(format!("{name}: {misfit}")))?;
     let misfits = misfits(&plan, &failure, &played.run, other.as_deref());
     Ok(if misfits.is_empty() {
         same(&plan, &played)
@@ -50,12 +50,12 @@ fn made_by(name: &str, version: &str) -> String {
 }
 
 /// Everything in which this run is not the one that was recorded.
-fn misfits(plan: &Plan, failure: &Failure, run: &Run, other: Option<&str>) -> Vec<String> {
+fn misfits(plan: &Playable, failure: &Failure, run: &Run, other: Option<&str>) -> Vec<String> {
     let mut misfits = Vec::new();
     if let Some(version) = other {
         misfits.push(made_by(plan.file.name(), version));
     }
-    if let Choices::Tape(tape) = &plan.script().choices {
+    if let ScriptChoices::Tape(tape) = &plan.script().choices {
         misfits.extend(unfitting(tape, run));
     }
     let now = run.trace.hash();
@@ -85,14 +85,14 @@ fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
 }
 
 /// The violation to tell of: of the promise that was recorded, or the first there is.
-fn recorded<'a>(plan: &Plan, played: &'a Played) -> Option<&'a Violation> {
+fn recorded<'a>(plan: &Playable, played: &'a Played) -> Option<&'a Violation> {
     let violations = &played.violations;
-    let invariant = plan.script().failure.as_ref().map(|failure| &*failure.invariant);
-    let same = violations.iter().find(|violation| Some(violation.invariant) == invariant);
+    let promise = plan.script().failure.as_ref().map(|failure| &*failure.promise);
+    let same = violations.iter().find(|violation| Some(violation.promise) == promise);
     same.or(violations.first())
 }
 
-fn same(plan: &Plan, played: &Played) -> Answer {
+fn same(plan: &Playable, played: &Played) -> Answer {
     let name = plan.file.name();
     let failing = recorded(plan, played);
     let text = match failing {
@@ -117,20 +117,17 @@ fn same(plan: &Plan, played: &Played) -> Answer {
     Answer { text, json, code: u8::from(failing.is_some()) }
 }
 
-fn differs(plan: &Plan, failure: &Failure, played: &Played, misfits: &[String]) -> Answer {
+fn differs(plan: &Playable, failure: &Failure, played: &Played, misfits: &[String]) -> Answer {
     let mut text = format!("{}  {} no longer fits\n", report::bad("MISFIT"), plan.file.name());
     for misfit in misfits {
         let _ = writeln!(text, "  {misfit}");
     }
-    let _ = writeln!(text, "  recorded  {}: {}", failure.invariant, failure.message);
+    let _ = writeln!(text, "  recorded  {}: {}", failure.promise, failure.message);
     match recorded(plan, played) {
         None => text += "  now       every promise holds\n",
         Some(violation) => {
-            let _ = writeln!(
-                text,
-                "  now       {}: {}",
-                violation.invariant, violation.finding.message
-            );
+            let _ =
+                writeln!(text, "  now       {}: {}", violation.promise, violation.finding.message);
         }
     }
     let _ = writeln!(text, "  see       thunderhead trace {}", plan.file.name());

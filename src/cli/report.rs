@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use serde_json::{Value, json};
 use thunderhead_props::{System, Violation};
-use thunderhead_sim::{Run, What};
+use thunderhead_sim::{EventKind, Run};
 
 /// A history of up to so many lines is shown with its failure; a longer one is for `trace`.
 const SHORT: usize = 60;
@@ -29,8 +29,8 @@ pub struct Failing<'a> {
 /// The five lines: promise, first offending event, scenario, seed or tape, the command that replays.
 pub fn explain(failing: &Failing) -> String {
     let Failing { system, run, violation, scenario, origin, replay } = failing;
-    let promise = system.invariant(violation.invariant);
-    let promise = promise.map_or_else(|| violation.invariant.into(), ToString::to_string);
+    let promise = system.promise(violation.promise);
+    let promise = promise.map_or_else(|| violation.promise.into(), ToString::to_string);
     let event = match violation.finding.event {
         Some(at) => run.trace.line(at).trim_start().to_string(),
         None => "no single event: something that should have happened did not".into(),
@@ -63,7 +63,7 @@ pub fn violation(run: &Run, violation: &Violation) -> Value {
         })
     });
     json!({
-        "invariant": violation.invariant,
+        "invariant": violation.promise,
         "message": violation.finding.message,
         "event": event,
     })
@@ -71,7 +71,7 @@ pub fn violation(run: &Run, violation: &Violation) -> Value {
 
 /// How many faults a run shows, crashes not among them.
 pub fn faults(run: &Run) -> usize {
-    run.trace.events().iter().filter(|event| matches!(event.what, What::Fault { .. })).count()
+    run.trace.events().iter().filter(|event| matches!(event.kind, EventKind::Fault { .. })).count()
 }
 
 /// `1 crash`, `2 crashes`.

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use thunderhead::plan::{Plan, Played};
-use thunderhead_sim::{Choices, Swarm};
+use thunderhead::playable::{Playable, Played};
+use thunderhead_sim::{ScriptChoices, Swarm};
 
 use super::report::{self, Failing};
-use super::{Answer, Trouble, input};
+use super::{Answer, CliError, input};
 
 /// What `run` is told.
 #[derive(Debug, clap::Args)]
@@ -16,16 +16,16 @@ pub struct Args {
     scenario: input::Scenario,
 }
 
-pub fn run(args: &Args) -> Result<Answer, Trouble> {
+pub fn run(args: &Args) -> Result<Answer, CliError> {
     let plan = args.scenario.plan()?;
     let played = plan.play()?;
-    let ok = played.disappointments.is_empty();
+    let ok = played.unmet.is_empty();
     for idle in &played.idle {
         eprintln!("note: {}: {idle}", plan.file.name());
     }
     let mut text = String::new();
     for violation in &played.violations {
-        if played.disappointments.contains(&format!("broken: {}", violation.invariant)) {
+        if played.unmet.contains(&format!("broken: {}", violation.promise)) {
             text += &report::explain(&Failing {
                 system: plan.system,
                 run: &played.run,
@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<Answer, Trouble> {
             });
         }
     }
-    let unmet = played.disappointments.iter().filter(|line| !line.starts_with("broken: "));
+    let unmet = played.unmet.iter().filter(|line| !line.starts_with("broken: "));
     for line in unmet {
         let _ = writeln!(text, "{}    {line}", report::bad("UNMET"));
     }
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<Answer, Trouble> {
 }
 
 /// What `run` and `replay` tell tools.
-pub fn document(plan: &Plan, played: &Played, ok: bool) -> Value {
+pub fn document(plan: &Playable, played: &Played, ok: bool) -> Value {
     let violations = played.violations.iter();
     json!({
         "ok": ok,
@@ -64,20 +64,20 @@ pub fn document(plan: &Plan, played: &Played, ok: bool) -> Value {
         "traceHash": played.run.trace.hash(),
         "lines": played.run.trace.events().len(),
         "violations": violations.map(|v| report::violation(&played.run, v)).collect::<Vec<_>>(),
-        "unmet": played.disappointments,
+        "unmet": played.unmet,
         "idle": played.idle,
     })
 }
 
 /// Where the choices of a plan come from, for eyes.
-pub fn origin(plan: &Plan) -> String {
+pub fn origin(plan: &Playable) -> String {
     let script = plan.script();
     match &script.choices {
-        Choices::Benign => "the script alone; nothing was left to chance".into(),
-        Choices::Seed(seed) => {
-            format!("seed {seed}: {}", Swarm::of_seed(*seed, script.scenario.faults))
+        ScriptChoices::Benign => "the script alone; nothing was left to chance".into(),
+        ScriptChoices::Seed(seed) => {
+            format!("seed {seed}: {}", Swarm::of_seed(*seed, script.scenario.drawn_faults))
         }
-        Choices::Tape(tape) => {
+        ScriptChoices::Tape(tape) => {
             let lines: Vec<String> = tape.0.iter().map(ToString::to_string).collect();
             format!("a tape of {}: {}", lines.len(), lines.join("; "))
         }

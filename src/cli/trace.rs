@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Trouble, input};
+use super::{Answer, CliError, input};
 
 /// What `trace` is told.
 #[derive(Debug, clap::Args)]
@@ -22,7 +22,7 @@ enum Format {
     Html,
 }
 
-pub fn trace(args: &Args) -> Result<Answer, Trouble> {
+pub fn trace(args: &Args) -> Result<Answer, CliError> {
     let plan = args.scenario.plan()?;
     let run = plan.play()?.run;
     let text = match args.format {

@@ -47,8 +47,8 @@ impl Tally {
             *count += u64::from(seen);
         }
         let Some(case) = record.case else { return };
-        for invariant in record.broken {
-            let failures = self.broken.entry(invariant).or_default();
+        for promise in record.broken {
+            let failures = self.broken.entry(promise).or_default();
             failures.times += 1;
             let at = failures.smallest.partition_point(|(_, kept)| size(kept) <= size(&case));
             if at < self.keep {
@@ -66,8 +66,8 @@ impl Tally {
         self.hash
     }
 
-    pub fn is_broken(&self, invariant: &str) -> bool {
-        self.broken.contains_key(invariant)
+    pub fn is_broken(&self, promise: &str) -> bool {
+        self.broken.contains_key(promise)
     }
 
     pub fn seen(&self) -> Vec<(&'static str, u64)> {
@@ -95,5 +95,5 @@ impl Tally {
 }
 
 fn size(case: &Case) -> (usize, usize) {
-    (case.scenario.sends.len(), case.tape.len())
+    (case.scenario.requests.len(), case.tape.len())
 }

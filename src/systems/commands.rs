@@ -71,7 +71,7 @@ pub static SYSTEM: System = System {
     mount,
     workload: workload::draw,
     smallest: workload::smallest,
-    invariants: COMMANDS,
+    promises: COMMANDS,
 };
 
 fn mount(cloud: &mut Cloud, variant: &str) {

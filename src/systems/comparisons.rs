@@ -54,7 +54,7 @@ pub static SYSTEM: System = System {
     mount,
     workload: workload::workload,
     smallest: workload::smallest,
-    invariants: COMPARISONS,
+    promises: COMPARISONS,
 };
 
 fn mount(cloud: &mut Cloud, variant: &str) {

@@ -8,7 +8,7 @@ use thunderhead_props::{Expected, RELAY, System, Variant};
 use thunderhead_sim::queue::{ConsumerConfig, QueueConfig};
 use thunderhead_sim::r2::{BucketConfig, Conditional, EventType, Notification, Rule};
 use thunderhead_sim::{
-    Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Send, Time,
+    ClientRequest, Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Time,
 };
 
 /// The relay, one correct implementation and three with a planted bug each.
@@ -40,7 +40,7 @@ pub static SYSTEM: System = System {
     mount,
     workload,
     smallest: || vec![upload(0, "/cat.jpg", 1)],
-    invariants: RELAY,
+    promises: RELAY,
 };
 
 fn mount(cloud: &mut Cloud, variant: &str) {
@@ -151,19 +151,19 @@ fn names(receipt: Option<&thunderhead_sim::Body>, version: &str) -> bool {
 }
 
 /// Up to six uploads of three names, some of them close enough together to race.
-fn workload(rng: &mut Rng) -> Vec<Send> {
+fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
     const NAMES: [&str; 3] = ["/cat.jpg", "/dog.jpg", "/owl.jpg"];
     let mut at = 0;
-    let sends = (0..1 + rng.below(6)).map(|turn| {
+    let requests = (0..1 + rng.below(6)).map(|turn| {
         at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
         // Mostly the same name: that is where the races are.
         let name = if rng.chance(640) { NAMES[0] } else { NAMES[rng.below(3) as usize] };
         upload(at, name, turn + 1)
     });
-    sends.collect()
+    requests.collect()
 }
 
-fn upload(at_ms: u64, path: &str, take: u32) -> Send {
-    Send::new(Time::from_ms(at_ms), "PUT", path, format!("take {take}")).retried(2)
+fn upload(at_ms: u64, path: &str, take: u32) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "PUT", path, format!("take {take}")).retried(2)
 }

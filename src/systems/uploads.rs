@@ -82,7 +82,7 @@ pub static SYSTEM: System = System {
     mount,
     workload: workload::draw,
     smallest: workload::smallest,
-    invariants: UPLOADS,
+    promises: UPLOADS,
 };
 
 fn mount(cloud: &mut Cloud, variant: &str) {

@@ -4,18 +4,18 @@ use thunderhead_sim::Trace;
 
 use super::reading::{Change, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static NONE_LOST: Invariant = Invariant {
+pub static NONE_LOST: Promise = Promise {
     name: "no command is lost",
     about: "every command takes effect in the end, unless it is set aside or waits behind one that cannot be carried out; none is called processed that did not",
-    property: Property::Eventually(none_lost),
+    check: Check::Eventually(none_lost),
 };
 
-pub static NONE_TWICE: Invariant = Invariant {
+pub static NONE_TWICE: Promise = Promise {
     name: "no command takes effect twice",
     about: "every effect is that of a command, and of one that had none before",
-    property: Property::Always(none_twice),
+    check: Check::Always(none_twice),
 };
 
 fn none_lost(trace: &Trace) -> Result<(), Finding> {

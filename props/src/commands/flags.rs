@@ -6,18 +6,18 @@ use thunderhead_sim::Trace;
 
 use super::reading::{Change, Message, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static SET_ONCE: Invariant = Invariant {
+pub static SET_ONCE: Promise = Promise {
     name: "a flag is set once",
     about: "a command begins unprocessed and becomes processed once, for good; nothing else has a flag, and nothing else of a message ever changes",
-    property: Property::Always(set_once),
+    check: Check::Always(set_once),
 };
 
-pub static DENSE: Invariant = Invariant {
+pub static DENSE: Promise = Promise {
     name: "positions are dense",
     about: "the messages of a workflow are at 1, 2, 3 and so on, and no id is there twice",
-    property: Property::Always(dense),
+    check: Check::Always(dense),
 };
 
 fn set_once(trace: &Trace) -> Result<(), Finding> {

@@ -5,18 +5,18 @@ use thunderhead_sim::Trace;
 use super::oracle;
 use super::reading::{Change, Message, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static HEARD: Invariant = Invariant {
+pub static HEARD: Promise = Promise {
     name: "the workflow hears of every outcome",
     about: "in the end a command that took effect and is not parked has its outcome in the stream, and a group that has heard of all its guests is over",
-    property: Property::Eventually(heard),
+    check: Check::Eventually(heard),
 };
 
-pub static TRUE: Invariant = Invariant {
+pub static TRUE: Promise = Promise {
     name: "an outcome is told as it was",
     about: "the outcome of a command is told after its effect, and is that of its effect",
-    property: Property::Always(is_true),
+    check: Check::Always(is_true),
 };
 
 /// The command whose outcome a message tells.

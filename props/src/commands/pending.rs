@@ -7,12 +7,12 @@ use thunderhead_sim::Trace;
 
 use super::reading::{Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static EXACT: Invariant = Invariant {
+pub static EXACT: Promise = Promise {
     name: "the pending query is exact",
     about: "whoever asks for pending commands is given exactly those that were unprocessed at some instant since, in order, as many as asked for",
-    property: Property::Always(exact),
+    check: Check::Always(exact),
 };
 
 /// A question: of one workflow or all, behind a place, at most so many.

@@ -6,18 +6,18 @@ use thunderhead_sim::Trace;
 
 use super::reading::{Change, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static HOLDS_UP_NOBODY: Invariant = Invariant {
+pub static HOLDS_UP_NOBODY: Promise = Promise {
     name: "poison holds up nobody",
     about: "a command that cannot be carried out is set aside in the end, and all others take effect",
-    property: Property::Eventually(holds_up_nobody),
+    check: Check::Eventually(holds_up_nobody),
 };
 
-pub static ALONE_IS_PARKED: Invariant = Invariant {
+pub static ALONE_IS_PARKED: Promise = Promise {
     name: "only poison is set aside",
     about: "a command is parked only if its guest was unknown when it was appended, never because of the weather",
-    property: Property::Always(alone_is_parked),
+    check: Check::Always(alone_is_parked),
 };
 
 fn holds_up_nobody(trace: &Trace) -> Result<(), Finding> {

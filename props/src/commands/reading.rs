@@ -2,7 +2,7 @@
 
 use thunderhead_sim::d1::{Answer, D1Result, Method};
 use thunderhead_sim::sqlite::{RowChange, Value};
-use thunderhead_sim::{Op, Reply, Request, Response, Trace, What};
+use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
 
 /// The worker that answers requests.
 const WEB: &str = "web";
@@ -25,23 +25,23 @@ pub enum Seen<'a> {
 /// What happened, in order, with the index of the event.
 pub fn seen(trace: &Trace) -> impl Iterator<Item = (usize, Seen<'_>)> {
     trace.events().iter().enumerate().filter_map(|(at, event)| {
-        let seen = match &event.what {
-            What::Rows { changes } => Seen::Rows(changes),
-            What::Begin { call } => match trace.op(*call) {
+        let seen = match &event.kind {
+            EventKind::Rows { changes } => Seen::Rows(changes),
+            EventKind::Begin { call } => match trace.op(*call) {
                 Op::Fetch { to, request } if &**to == WEB => Seen::Asked { call: *call, request },
                 _ => return None,
             },
-            What::End { call, outcome } => match trace.outcome(*outcome) {
+            EventKind::End { call, outcome } => match trace.outcome(*outcome) {
                 Ok(Reply::Fetch(response)) if trace.actor(event) == WEB => {
                     Seen::Answered { call: *call, response }
                 }
                 _ => return None,
             },
-            What::Effect { call, outcome } => {
+            EventKind::Effect { call, outcome } => {
                 let (sql, result) = ran(trace.op(*call), trace.outcome(*outcome).as_ref().ok()?)?;
                 Seen::Ran { sql, result }
             }
-            What::Crash { .. } => Seen::Died(trace.actor(event)),
+            EventKind::Crash { .. } => Seen::Died(trace.actor(event)),
             _ => return None,
         };
         Some((at, seen))

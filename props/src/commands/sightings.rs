@@ -6,60 +6,60 @@ use thunderhead_sim::Trace;
 
 use super::reading::{Change, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Invariant, Property};
+use crate::promise::{Check, Promise};
 
-pub static ASKED_AGAIN: Invariant = Invariant {
+pub static ASKED_AGAIN: Promise = Promise {
     name: "an effect is asked for again",
     about: "a check-out that is there already is asked for, and changes nothing",
-    property: Property::Sometimes(asked_again),
+    check: Check::Sometimes(asked_again),
 };
 
-pub static LEASE_RAN_OUT: Invariant = Invariant {
+pub static LEASE_RAN_OUT: Promise = Promise {
     name: "a lease runs out",
     about: "a command that one processor holds is claimed by another",
-    property: Property::Sometimes(lease_ran_out),
+    check: Check::Sometimes(lease_ran_out),
 };
 
-pub static PARKED: Invariant = Invariant {
+pub static PARKED: Promise = Promise {
     name: "a command is set aside",
     about: "a command fails so often that it is parked",
-    property: Property::Sometimes(parked),
+    check: Check::Sometimes(parked),
 };
 
-pub static BROUGHT_BACK: Invariant = Invariant {
+pub static BROUGHT_BACK: Promise = Promise {
     name: "a command is brought back",
     about: "a command that was parked takes effect after all",
-    property: Property::Sometimes(brought_back),
+    check: Check::Sometimes(brought_back),
 };
 
-pub static STAYS: Invariant = Invariant {
+pub static STAYS: Promise = Promise {
     name: "a guest may not leave",
     about: "a command takes effect as a refusal",
-    property: Property::Sometimes(stays),
+    check: Check::Sometimes(stays),
 };
 
-pub static DIED_BETWEEN: Invariant = Invariant {
+pub static DIED_BETWEEN: Promise = Promise {
     name: "a processor dies between effect and mark",
     about: "a processor dies while a command that it holds has taken effect and is not marked",
-    property: Property::Sometimes(died_between),
+    check: Check::Sometimes(died_between),
 };
 
-pub static MARKED_SECOND: Invariant = Invariant {
+pub static MARKED_SECOND: Promise = Promise {
     name: "a mark comes second",
     about: "a command is marked that is marked already, and nothing changes",
-    property: Property::Sometimes(marked_second),
+    check: Check::Sometimes(marked_second),
 };
 
-pub static CONFLICT: Invariant = Invariant {
+pub static CONFLICT: Promise = Promise {
     name: "a stream has moved on",
     about: "an append finds other messages in its place, and changes nothing",
-    property: Property::Sometimes(conflict),
+    check: Check::Sometimes(conflict),
 };
 
-pub static MANY: Invariant = Invariant {
+pub static MANY: Promise = Promise {
     name: "four processors work",
     about: "commands are leased to four processors in one run",
-    property: Property::Sometimes(many),
+    check: Check::Sometimes(many),
 };
 
 /// Whether a statement that begins so ever changed nothing.

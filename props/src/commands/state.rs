@@ -8,12 +8,12 @@ use thunderhead_sim::Trace;
 use super::oracle;
 use super::reading::{Change, Seen, change, seen};
 use super::world::World;
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static LIVE: Invariant = Invariant {
+pub static LIVE: Promise = Promise {
     name: "live state is rebuilt state",
     about: "at every instant the state beside a stream is what its messages make, and whoever asks is told a state of while they asked",
-    property: Property::Always(live),
+    check: Check::Always(live),
 };
 
 fn live(trace: &Trace) -> Result<(), Finding> {

@@ -2,7 +2,7 @@
 
 use thunderhead_sim::d1::{self, Answer, D1Result, Meta};
 use thunderhead_sim::sqlite::Database;
-use thunderhead_sim::{Event, Fault, Op, Reply, Request, Response, Time, Trace, What};
+use thunderhead_sim::{Event, EventKind, Fault, Op, Reply, Request, Response, Time, Trace};
 
 const SCHEMA: &str = "
     create table workflow_messages (workflow_id text, position integer, kind text, direction text,
@@ -33,10 +33,10 @@ impl Story {
         self.trace.clone()
     }
 
-    fn push(&mut self, actor: &str, what: What) -> &mut Story {
+    fn push(&mut self, actor: &str, what: EventKind) -> &mut Story {
         let at = Time::from_ms(self.trace.events().len() as u64);
         let actor = self.trace.actor_named(actor);
-        self.trace.push(Event { at, actor, what });
+        self.trace.push(Event { at, actor, kind: what });
         self
     }
 
@@ -44,7 +44,7 @@ impl Story {
     pub fn sql(&mut self, sql: &str) -> &mut Story {
         self.database.exec(sql, &[]).unwrap_or_else(|error| panic!("{error}: {sql}"));
         let changes = self.database.take_changes().into();
-        self.push("d1", What::Rows { changes })
+        self.push("d1", EventKind::Rows { changes })
     }
 
     /// Guests are in the house.
@@ -85,13 +85,13 @@ impl Story {
     pub fn asked(&mut self, call: u32, path: &str) -> &mut Story {
         let op = Op::Fetch { to: "web".into(), request: Request::new("GET", path, "") };
         self.trace.set_op(call, op);
-        self.push("web", What::Begin { call })
+        self.push("web", EventKind::Begin { call })
     }
 
     /// The worker answers it.
     pub fn answered(&mut self, call: u32, status: u16, body: &str) -> &mut Story {
         let outcome = self.trace.keep(Ok(Reply::Fetch(Response::new(status, body))));
-        self.push("web", What::End { call, outcome })
+        self.push("web", EventKind::End { call, outcome })
     }
 
     /// A statement changed so many rows, and returned none.
@@ -101,12 +101,12 @@ impl Story {
         let meta = Meta { changes, ..Meta::default() };
         let answer = Answer::Result(D1Result { results: Vec::new(), meta });
         let outcome = self.trace.keep(Ok(Reply::D1(answer.into())));
-        self.push("d1", What::Effect { call, outcome })
+        self.push("d1", EventKind::Effect { call, outcome })
     }
 
     /// A host dies.
     pub fn died(&mut self, host: &str) -> &mut Story {
-        self.push(host, What::Crash { fault: Fault::Crash, call: None })
+        self.push(host, EventKind::Crash { fault: Fault::Crash, call: None })
     }
 }
 

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use thunderhead_sim::Trace;
 
 use super::reading::{Seen, seen};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static PUBLIC: Invariant = Invariant {
+pub static PUBLIC: Promise = Promise {
     name: "no probe goes to a forbidden address",
     about: "no request, not even after a redirect, goes to an address or a name inside a network",
-    property: Property::Always(public),
+    check: Check::Always(public),
 };
 
 fn public(trace: &Trace) -> Result<(), Finding> {

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::{Response, Trace};
 
 use super::reading::{Seen, Statuses, seen};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static TRUE: Invariant = Invariant {
+pub static TRUE: Promise = Promise {
     name: "answers are true",
     about: "whoever asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
-    property: Property::Always(answers_are_true),
+    check: Check::Always(answers_are_true),
 };
 
 /// A question that is being answered: about whom, and what has been true since it came.

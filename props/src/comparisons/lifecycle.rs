@@ -3,18 +3,18 @@
 use thunderhead_sim::Trace;
 
 use super::reading::{Comparison, Statuses, comparison, rows};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static ENDS_ONCE: Invariant = Invariant {
+pub static ENDS_ONCE: Promise = Promise {
     name: "a comparison ends once",
     about: "running becomes completed with a result, or failed with an error; what has ended never changes",
-    property: Property::Always(ends_once),
+    check: Check::Always(ends_once),
 };
 
-pub static NONE_FOR_EVER: Invariant = Invariant {
+pub static NONE_FOR_EVER: Promise = Promise {
     name: "none runs for ever",
     about: "when all is quiet, every comparison that is still kept has completed or failed",
-    property: Property::Eventually(none_for_ever),
+    check: Check::Eventually(none_for_ever),
 };
 
 fn ends_once(trace: &Trace) -> Result<(), Finding> {

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 
 use super::reading::{Seen, comparison, key_of, seen};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static APART: Invariant = Invariant {
+pub static APART: Promise = Promise {
     name: "pairs are apart",
     about: "each pair of URLs, in this order, has a store and a key of its own, and is explained by its own history alone",
-    property: Property::Always(apart),
+    check: Check::Always(apart),
 };
 
 fn apart(trace: &Trace) -> Result<(), Finding> {

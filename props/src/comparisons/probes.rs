@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 
 use super::reading::{Statuses, comparison, probe, rows};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static ONE_PER_SIDE: Invariant = Invariant {
+pub static ONE_PER_SIDE: Promise = Promise {
     name: "one probe per side",
     about: "a comparison has at most one probe of each side, both when it completes, and no probe is without its comparison",
-    property: Property::Always(one_per_side),
+    check: Check::Always(one_per_side),
 };
 
 fn one_per_side(trace: &Trace) -> Result<(), Finding> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Op, Reply, Request, Response, Trace, What};
+use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
 
 /// The worker that answers requests.
 const WEB: &str = "web";
@@ -28,20 +28,20 @@ pub enum Seen<'a> {
 /// What happened, in order, with the index of the event.
 pub fn seen(trace: &Trace) -> impl Iterator<Item = (usize, Seen<'_>)> {
     trace.events().iter().enumerate().filter_map(|(at, event)| {
-        let seen = match &event.what {
-            What::Rows { changes } => Seen::Rows { store: trace.actor(event), changes },
-            What::Call { call } => match trace.op(*call) {
+        let seen = match &event.kind {
+            EventKind::Rows { changes } => Seen::Rows { store: trace.actor(event), changes },
+            EventKind::Call { call } => match trace.op(*call) {
                 Op::Fetch { to, request } => Seen::Fetched { to, request },
                 _ => return None,
             },
-            What::Begin { call } => match trace.op(*call) {
+            EventKind::Begin { call } => match trace.op(*call) {
                 Op::Fetch { to, request } if &**to == WEB => Seen::Asked { call: *call, request },
                 Op::Rpc { method, args, .. } => {
                     Seen::Called { method, args: args.text().unwrap_or_default() }
                 }
                 _ => return None,
             },
-            What::End { call, outcome } => match trace.outcome(*outcome) {
+            EventKind::End { call, outcome } => match trace.outcome(*outcome) {
                 Ok(Reply::Fetch(response)) if trace.actor(event) == WEB => {
                     Seen::Answered { call: *call, response }
                 }

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::{Request, Response, Trace};
 
 use super::reading::{Seen, comparison, seen};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static ONE_PER_REQUEST: Invariant = Invariant {
+pub static ONE_PER_REQUEST: Promise = Promise {
     name: "one comparison per request",
     about: "a request that is sent again is answered with the same id, makes no second comparison, and brings none back that was evicted",
-    property: Property::Always(one_per_request),
+    check: Check::Always(one_per_request),
 };
 
 fn one_per_request(trace: &Trace) -> Result<(), Finding> {

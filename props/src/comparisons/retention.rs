@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::Trace;
 
 use super::reading::{Keeps, comparison, key_of, rows};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static NEWEST: Invariant = Invariant {
+pub static NEWEST: Promise = Promise {
     name: "a pair keeps its newest",
     about: "at any instant a pair has its newest N comparisons and none besides, also when many share a millisecond",
-    property: Property::Always(newest),
+    check: Check::Always(newest),
 };
 
 /// The comparisons of one pair.

@@ -5,50 +5,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::Trace;
 
 use super::reading::{Comparison, Seen, comparison, rows, seen};
-use crate::invariant::{Invariant, Property};
+use crate::promise::{Check, Promise};
 
-pub static COMPLETED: Invariant = Invariant {
+pub static COMPLETED: Promise = Promise {
     name: "a comparison completes",
     about: "some comparison comes to its result",
-    property: Property::Sometimes(|trace| becomes(trace, |after| after.status == "completed")),
+    check: Check::Sometimes(|trace| becomes(trace, |after| after.status == "completed")),
 };
 
-pub static FAILED: Invariant = Invariant {
+pub static FAILED: Promise = Promise {
     name: "a redirect into a network fails a comparison",
     about: "some site redirects to an address that is not public, and the comparison fails for it",
-    property: Property::Sometimes(|trace| {
+    check: Check::Sometimes(|trace| {
         becomes(trace, |after| after.error.is_some_and(|error| error.contains("is not public")))
     }),
 };
 
-pub static EVICTED_RUNNING: Invariant = Invariant {
+pub static EVICTED_RUNNING: Promise = Promise {
     name: "a comparison is evicted while it runs",
     about: "some comparison makes way for a newer one before it has ended",
-    property: Property::Sometimes(evicted_running),
+    check: Check::Sometimes(evicted_running),
 };
 
-pub static ASKED_TOO_LATE: Invariant = Invariant {
+pub static ASKED_TOO_LATE: Promise = Promise {
     name: "an evicted comparison is asked for",
     about: "somebody asks for a comparison that has made way, and is told that it is gone",
-    property: Property::Sometimes(asked_too_late),
+    check: Check::Sometimes(asked_too_late),
 };
 
-pub static ANSWERED_AGAIN: Invariant = Invariant {
+pub static ANSWERED_AGAIN: Promise = Promise {
     name: "a request comes again",
     about: "a request for a comparison reaches the worker more than once",
-    property: Property::Sometimes(answered_again),
+    check: Check::Sometimes(answered_again),
 };
 
-pub static SAVED_AGAIN: Invariant = Invariant {
+pub static SAVED_AGAIN: Promise = Promise {
     name: "a probe is saved again",
     about: "a step that saves a probe is done more than once",
-    property: Property::Sometimes(saved_again),
+    check: Check::Sometimes(saved_again),
 };
 
-pub static HISTORY_USED: Invariant = Invariant {
+pub static HISTORY_USED: Promise = Promise {
     name: "history is used",
     about: "a comparison is explained with an earlier one of its pair in view",
-    property: Property::Sometimes(history_used),
+    check: Check::Sometimes(history_used),
 };
 
 fn becomes(trace: &Trace, what: impl Fn(&Comparison) -> bool) -> bool {

@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 
 use super::reading::{comparison, probe, rows};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static UNSEEN: Invariant = Invariant {
+pub static UNSEEN: Promise = Promise {
     name: "a retried step changes nothing",
     about: "a probe that was saved stays as it is, to the millisecond, for as long as its comparison is kept",
-    property: Property::Always(unseen),
+    check: Check::Always(unseen),
 };
 
-pub static PURE: Invariant = Invariant {
+pub static PURE: Promise = Promise {
     name: "the diff follows from the envelopes",
     about: "equal envelopes have equal diffs, and a diff is empty of every fact in which the envelopes agree",
-    property: Property::Always(pure),
+    check: Check::Always(pure),
 };
 
 fn unseen(trace: &Trace) -> Result<(), Finding> {

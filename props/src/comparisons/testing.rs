@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Event, Op, Reply, Request, Response, Time, Trace, What};
+use thunderhead_sim::{Event, EventKind, Op, Reply, Request, Response, Time, Trace};
 
 /// The pair that a story is about.
 const PAIR: (&str, &str) = ("https://l.example/", "https://r.example/");
@@ -42,9 +42,9 @@ impl Story {
         self.trace.clone()
     }
 
-    fn push(&mut self, actor: u16, what: What) -> &mut Story {
+    fn push(&mut self, actor: u16, what: EventKind) -> &mut Story {
         let at = Time::from_ms(self.trace.events().len() as u64);
-        self.trace.push(Event { at, actor, what });
+        self.trace.push(Event { at, actor, kind: what });
         self
     }
 
@@ -59,7 +59,7 @@ impl Story {
         let Turn { rows, changes } = tell(turn);
         self.rows = rows;
         let store = if self.elsewhere { ELSEWHERE } else { STORE };
-        self.push(store, What::Rows { changes: changes.into() })
+        self.push(store, EventKind::Rows { changes: changes.into() })
     }
 
     /// What follows happens at another object.
@@ -109,7 +109,7 @@ impl Story {
 
     fn asked(&mut self, call: u32, request: Request) -> &mut Story {
         self.trace.set_op(call, Op::Fetch { to: "web".into(), request });
-        self.push(WEB, What::Begin { call })
+        self.push(WEB, EventKind::Begin { call })
     }
 
     /// Somebody asks for a comparison to be made.
@@ -124,7 +124,7 @@ impl Story {
 
     fn answered(&mut self, call: u32, response: Response) -> &mut Story {
         let outcome = self.trace.keep(Ok(Reply::Fetch(response)));
-        self.push(WEB, What::End { call, outcome })
+        self.push(WEB, EventKind::End { call, outcome })
     }
 
     pub fn answered_id(&mut self, call: u32, n: u32) -> &mut Story {
@@ -144,7 +144,7 @@ impl Story {
     fn fetch(&mut self, to: &str, request: Request) -> &mut Story {
         let call = self.number();
         self.trace.set_op(call, Op::Fetch { to: to.into(), request });
-        self.push(WEB, What::Call { call })
+        self.push(WEB, EventKind::Call { call })
     }
 
     /// The model is asked to explain comparison `n` with others in view.
@@ -162,7 +162,7 @@ impl Story {
         let (object, method) = (ACTORS[0].into(), "saveProbe".into());
         let call = self.number();
         self.trace.set_op(call, Op::Rpc { object, method, args: id.into() });
-        self.push(STORE, What::Begin { call })
+        self.push(STORE, EventKind::Begin { call })
     }
 }
 

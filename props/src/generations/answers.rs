@@ -5,36 +5,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::{Request, Trace};
 
 use super::reading::{Seen, Shelves, given, json, seen};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static ONE_PER_KEY: Invariant = Invariant {
+pub static ONE_PER_KEY: Promise = Promise {
     name: "one generation per key",
     about: "a request that is repeated under the same key is given the same id",
-    property: Property::Always(one_per_key),
+    check: Check::Always(one_per_key),
 };
 
-pub static KNOWN: Invariant = Invariant {
+pub static KNOWN: Promise = Promise {
     name: "an id that was given is known",
     about: "nobody is told that there is no generation of an id that was given before",
-    property: Property::Always(known),
+    check: Check::Always(known),
 };
 
-pub static FORWARD: Invariant = Invariant {
+pub static FORWARD: Promise = Promise {
     name: "status only goes forward",
     about: "what was seen to be ready or failed, in an answer or in the library, stays so in answers",
-    property: Property::Always(forward),
+    check: Check::Always(forward),
 };
 
-pub static STRANGERS: Invariant = Invariant {
+pub static STRANGERS: Promise = Promise {
     name: "a stray webhook changes nothing",
     about: "a webhook for a generation that is not known or is over is told so, and stores nothing",
-    property: Property::Always(strangers),
+    check: Check::Always(strangers),
 };
 
-pub static TOLD: Invariant = Invariant {
+pub static TOLD: Promise = Promise {
     name: "progress is true",
     about: "subscribers are told of no more artifacts than there are, and of the end when it is there",
-    property: Property::Always(told),
+    check: Check::Always(told),
 };
 
 fn one_per_key(trace: &Trace) -> Result<(), Finding> {

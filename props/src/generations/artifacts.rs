@@ -6,37 +6,37 @@ use std::time::Duration;
 use thunderhead_sim::{Body, Time, Trace};
 
 use super::reading::{Seen, Shelves, json, seen, shelves};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static HAS_ITS_BYTES: Invariant = Invariant {
+pub static HAS_ITS_BYTES: Promise = Promise {
     name: "an artifact has its bytes",
     about: "whenever an artifact is in the library, the bucket has the bytes that the provider made",
-    property: Property::Always(has_its_bytes),
+    check: Check::Always(has_its_bytes),
 };
 
-pub static NOTHING_LEFT_OVER: Invariant = Invariant {
+pub static NOTHING_LEFT_OVER: Promise = Promise {
     name: "nothing is left over",
     about: "in the end every object in the bucket has its row, and every artifact its generation",
-    property: Property::Eventually(nothing_left_over),
+    check: Check::Eventually(nothing_left_over),
 };
 
-pub static PAID_ONCE: Invariant = Invariant {
+pub static PAID_ONCE: Promise = Promise {
     name: "nothing is paid for twice",
     about: "the provider charges for an artifact once, and takes on three jobs for each at most",
-    property: Property::Always(paid_once),
+    check: Check::Always(paid_once),
 };
 
-pub static KEPT: Invariant = Invariant {
+pub static KEPT: Promise = Promise {
     name: "what was paid for is kept",
     about: "an artifact that was done 20 minutes of calm before its generation ended is in the \
             library",
-    property: Property::Eventually(kept),
+    check: Check::Eventually(kept),
 };
 
-pub static APART: Invariant = Invariant {
+pub static APART: Promise = Promise {
     name: "generations are apart",
     about: "an artifact belongs to the generation that its job was for, and only its object writes it",
-    property: Property::Always(apart),
+    check: Check::Always(apart),
 };
 
 /// How many jobs the provider may be asked for on behalf of one artifact.

@@ -8,38 +8,38 @@ use thunderhead_sim::sqlite::RowChange;
 use thunderhead_sim::{Time, Trace};
 
 use super::reading::{Given, Seen, Shelves, generation_of, given, seen, shelves};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static EVERY_REQUEST_ENDS: Invariant = Invariant {
+pub static EVERY_REQUEST_ENDS: Promise = Promise {
     name: "every request ends",
     about: "whoever was given an id finds its generation in the library, no later than 17 \
             minutes after its time is up or the calm has come",
-    property: Property::Eventually(every_request_ends),
+    check: Check::Eventually(every_request_ends),
 };
 
-pub static COUNTED: Invariant = Invariant {
+pub static COUNTED: Promise = Promise {
     name: "a generation counts its artifacts",
     about: "when a generation is written it is ready with as many artifacts as there are, or failed \
             with none, and none comes later",
-    property: Property::Always(counted),
+    check: Check::Always(counted),
 };
 
-pub static FINAL: Invariant = Invariant {
+pub static FINAL: Promise = Promise {
     name: "final is final",
     about: "once a generation is written, no row of it or of its artifacts changes, and no bytes",
-    property: Property::Always(is_final),
+    check: Check::Always(is_final),
 };
 
-pub static TAGGED: Invariant = Invariant {
+pub static TAGGED: Promise = Promise {
     name: "tags are as asked",
     about: "a generation that is in the library has the tags that were asked for, and no others",
-    property: Property::Eventually(tagged),
+    check: Check::Eventually(tagged),
 };
 
-pub static ONE_BY_ONE: Invariant = Invariant {
+pub static ONE_BY_ONE: Promise = Promise {
     name: "artifacts come one by one",
     about: "each artifact is written by itself, and a generation only when it is over",
-    property: Property::Always(one_by_one),
+    check: Check::Always(one_by_one),
 };
 
 /// How long a generation may take when its client does not say, by what it makes.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::{RowChange, Value};
-use thunderhead_sim::{Body, Event, Op, Reply, Request, Response, Time, Trace, What, r2};
+use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
 
 /// The worker that answers requests, whoever makes the artifacts, and the database.
 const WEB: &str = "web";
@@ -69,17 +69,17 @@ pub fn seen(trace: &Trace) -> impl Iterator<Item = (usize, Time, Seen<'_>)> {
 fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
     let actor = trace.actor(event);
     let object = actor.strip_prefix(OBJECT);
-    Some(match &event.what {
-        What::Rows { changes } if actor == D1 => Seen::Library(changes),
-        What::Rows { .. } => Seen::Stored { generation: object? },
-        What::Begin { call } => match trace.op(*call) {
+    Some(match &event.kind {
+        EventKind::Rows { changes } if actor == D1 => Seen::Library(changes),
+        EventKind::Rows { .. } => Seen::Stored { generation: object? },
+        EventKind::Begin { call } => match trace.op(*call) {
             Op::Fetch { to, request } if &**to == WEB => Seen::Asked { call: *call, request },
             Op::Rpc { method, args, .. } if &**method == "create" => {
                 Seen::Created { generation: object?, args }
             }
             _ => return None,
         },
-        What::End { call, outcome } => match (trace.outcome(*outcome), trace.op(*call)) {
+        EventKind::End { call, outcome } => match (trace.outcome(*outcome), trace.op(*call)) {
             (Ok(Reply::Fetch(response)), _) if actor == WEB => {
                 Seen::Answered { call: *call, response }
             }
@@ -89,7 +89,7 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
             }
             _ => return None,
         },
-        What::Call { call } => match trace.op(*call) {
+        EventKind::Call { call } => match trace.op(*call) {
             Op::R2(op @ r2::Op::Put { .. }) => {
                 Seen::Putting { generation: object?, artifact: op.key()?.strip_prefix(KEY)? }
             }
@@ -100,8 +100,8 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
             }
             _ => return None,
         },
-        What::Return { call, .. } => object.map(|_| Seen::Replied { call: *call })?,
-        What::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
+        EventKind::Return { call, .. } => object.map(|_| Seen::Replied { call: *call })?,
+        EventKind::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
             (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(_)))) => {
                 Seen::Put { artifact: key.strip_prefix(KEY)?, body }
             }
@@ -110,7 +110,7 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
             }
             _ => return None,
         },
-        What::Log { text } if actor == PROVIDER => {
+        EventKind::Log { text } if actor == PROVIDER => {
             let words: Vec<&str> = text.split(' ').collect();
             match words[..] {
                 [what, task, "for", artifact, "of", generation] => {
@@ -120,8 +120,8 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Seen<'a>> {
                 _ => return None,
             }
         }
-        What::Crash { .. } => Seen::Died { generation: object? },
-        What::Calm => Seen::Calm,
+        EventKind::Crash { .. } => Seen::Died { generation: object? },
+        EventKind::Calm => Seen::Calm,
         _ => return None,
     })
 }

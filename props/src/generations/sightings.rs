@@ -6,78 +6,78 @@ use thunderhead_sim::Trace;
 
 use super::ends::deadline;
 use super::reading::{Seen, Shelves, given, json, seen, shelves};
-use crate::invariant::{Invariant, Property};
+use crate::promise::{Check, Promise};
 
-pub static SOME_FAIL: Invariant = Invariant {
+pub static SOME_FAIL: Promise = Promise {
     name: "some artifacts fail and others are made",
     about: "some generation is ready with fewer artifacts than were asked for",
-    property: Property::Sometimes(|trace| fewer(trace, |made| made > 0)),
+    check: Check::Sometimes(|trace| fewer(trace, |made| made > 0)),
 };
 
-pub static ALL_FAIL: Invariant = Invariant {
+pub static ALL_FAIL: Promise = Promise {
     name: "all artifacts fail",
     about: "some generation is failed",
-    property: Property::Sometimes(|trace| fewer(trace, |made| made == 0)),
+    check: Check::Sometimes(|trace| fewer(trace, |made| made == 0)),
 };
 
-pub static TIMED_OUT: Invariant = Invariant {
+pub static TIMED_OUT: Promise = Promise {
     name: "time is up and what there is, is kept",
     about: "some generation ends because its time is up, with an artifact",
-    property: Property::Sometimes(timed_out),
+    check: Check::Sometimes(timed_out),
 };
 
-pub static RETRIED: Invariant = Invariant {
+pub static RETRIED: Promise = Promise {
     name: "a failed job is followed by another",
     about: "the provider takes on a second job for an artifact, and the artifact is made",
-    property: Property::Sometimes(retried),
+    check: Check::Sometimes(retried),
 };
 
-pub static EXPIRED: Invariant = Invariant {
+pub static EXPIRED: Promise = Promise {
     name: "an address expires and the artifact is kept",
     about: "the provider refuses an old address, and the artifact is in the library all the same",
-    property: Property::Sometimes(expired),
+    check: Check::Sometimes(expired),
 };
 
-pub static OVERTAKEN: Invariant = Invariant {
+pub static OVERTAKEN: Promise = Promise {
     name: "a webhook overtakes the answer",
     about: "a webhook is taken in before the request for its job is answered",
-    property: Property::Sometimes(overtaken),
+    check: Check::Sometimes(overtaken),
 };
 
-pub static STRAY: Invariant = Invariant {
+pub static STRAY: Promise = Promise {
     name: "a stray webhook is told so",
     about: "webhooks come for a generation that is over and for one that never was",
-    property: Property::Sometimes(|trace| stray(trace, 404) || stray(trace, 410)),
+    check: Check::Sometimes(|trace| stray(trace, 404) || stray(trace, 410)),
 };
 
-pub static LATE: Invariant = Invariant {
+pub static LATE: Promise = Promise {
     name: "a webhook comes too late",
     about: "a webhook comes for a generation that is over",
-    property: Property::Sometimes(|trace| stray(trace, 410)),
+    check: Check::Sometimes(|trace| stray(trace, 410)),
 };
 
-pub static RESUMED: Invariant = Invariant {
+pub static RESUMED: Promise = Promise {
     name: "an object dies and goes on",
     about: "an object dies before its generation is over, and it ends with an artifact",
-    property: Property::Sometimes(resumed),
+    check: Check::Sometimes(resumed),
 };
 
-pub static SWEPT: Invariant = Invariant {
+pub static SWEPT: Promise = Promise {
     name: "something is swept up",
     about: "what is in the bucket and came too late for the library is deleted",
-    property: Property::Sometimes(swept),
+    check: Check::Sometimes(swept),
 };
 
-pub static REPEATED: Invariant = Invariant {
+pub static REPEATED: Promise = Promise {
     name: "a request is repeated",
     about: "two requests under one key are given an id",
-    property: Property::Sometimes(repeated),
+    check: Check::Sometimes(repeated),
 };
 
-pub static SUBSCRIBED: Invariant = Invariant {
+pub static SUBSCRIBED: Promise = Promise {
     name: "a subscriber hears of the end",
     about: "an object tells a connected client that its generation is over",
-    property: Property::Sometimes(subscribed),
+    check: Check::Sometimes(subscribed),
 };
 
 /// Whether some generation ends with fewer artifacts than asked for, and so many.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Fault, Op, Reply, Request, Response, Trace, What, r2};
+use thunderhead_sim::{EventKind, Fault, Op, Reply, Request, Response, Trace, r2};
 
 use crate::mutant::History;
 
@@ -34,17 +34,17 @@ impl Story {
         200 + self.0.trace().events().len() as u32
     }
 
-    fn push_as(&mut self, name: &str, what: What) -> &mut Story {
+    fn push_as(&mut self, name: &str, what: EventKind) -> &mut Story {
         self.0.push_as(name, what);
         self
     }
 
     pub fn calm(&mut self) -> &mut Story {
-        self.push_as("cloud", What::Calm)
+        self.push_as("cloud", EventKind::Calm)
     }
 
     pub fn died(&mut self, generation: &str) -> &mut Story {
-        self.push_as(&object(generation), What::Crash { fault: Fault::Crash, call: None })
+        self.push_as(&object(generation), EventKind::Crash { fault: Fault::Crash, call: None })
     }
 
     /// A request reaches the worker.
@@ -95,7 +95,7 @@ impl Story {
 
     /// An object stores something.
     pub fn stored(&mut self, id: &str) -> &mut Story {
-        self.push_as(&object(id), What::Rows { changes: [].into() })
+        self.push_as(&object(id), EventKind::Rows { changes: [].into() })
     }
 
     /// An object tells its subscribers something.
@@ -121,7 +121,7 @@ impl Story {
     }
 
     fn log(&mut self, text: String) -> &mut Story {
-        self.push_as("provider", What::Log { text: text.into() })
+        self.push_as("provider", EventKind::Log { text: text.into() })
     }
 
     pub fn accepted(&mut self, task: &str, artifact: &str, generation: &str) -> &mut Story {
@@ -163,7 +163,7 @@ impl Story {
 
     /// Rows of the library change, as one.
     pub fn library(&mut self, changes: &[RowChange]) -> &mut Story {
-        self.push_as("d1", What::Rows { changes: changes.into() })
+        self.push_as("d1", EventKind::Rows { changes: changes.into() })
     }
 
     /// An artifact of `g` is made as it should be: job, bytes, object, row. Seven entries.

@@ -8,30 +8,30 @@ use thunderhead_sim::{Trace, sqlite::Value};
 
 use super::facts::{Fact, facts};
 use super::world::{World, split};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static NOTHING_NEW: Invariant = Invariant {
+pub static NOTHING_NEW: Promise = Promise {
     name: "a duplicate changes nothing",
     about: "once every change of a name is acknowledged and its row is final or gone, the row stays as it is until R2's object changes",
-    property: Property::Always(nothing_new),
+    check: Check::Always(nothing_new),
 };
 
-pub static ACKED_LAST: Invariant = Invariant {
+pub static ACKED_LAST: Promise = Promise {
     name: "acknowledged when all is done",
     about: "a message is acknowledged only after the row has described its change or a later one, and the workflow of that row exists",
-    property: Property::Always(acked_last),
+    check: Check::Always(acked_last),
 };
 
-pub static EVERY_MESSAGE: Invariant = Invariant {
+pub static EVERY_MESSAGE: Promise = Promise {
     name: "every message is handled",
     about: "when all is quiet, every message was acknowledged in the end, after the dead-letter queue if need be",
-    property: Property::Eventually(every_message),
+    check: Check::Eventually(every_message),
 };
 
-pub static REJECTED_ONCE: Invariant = Invariant {
+pub static REJECTED_ONCE: Promise = Promise {
     name: "a malformed message is counted once",
     about: "when all is quiet, the list of rejected messages has each malformed message, once, and no other",
-    property: Property::Eventually(rejected_once),
+    check: Check::Eventually(rejected_once),
 };
 
 fn nothing_new(trace: &Trace) -> Result<(), Finding> {

@@ -1,4 +1,4 @@
-//! Histories of the image pipeline made by hand, for the tests of its invariants.
+//! Histories of the image pipeline made by hand, for the tests of its promises.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use thunderhead_sim::ai::{self, Label, Score};
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Metrics};
 use thunderhead_sim::r2::{self, Action, Date, Notification, NotificationObject};
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Body, Error, Op, Reply, Request, Response, Trace, What, workflow};
+use thunderhead_sim::{Body, Error, EventKind, Op, Reply, Request, Response, Trace, workflow};
 
 use super::world::event_id;
 use crate::mutant::History;
@@ -69,7 +69,7 @@ impl Doctored {
     /// The queue decides about a message.
     pub fn settled(&mut self, message: u8, fate: Fate) -> &mut Doctored {
         let (call, queue, message) = (None, "uploads".into(), id(message));
-        self.history.push(What::Settle { call, queue, message, fate });
+        self.history.push(EventKind::Settle { call, queue, message, fate });
         self
     }
 
@@ -101,7 +101,7 @@ impl Doctored {
         let op = Op::Workflow(workflow::Op::create("OrganizationWorkflow", id, params));
         let reply = Reply::Workflow(workflow::Reply::Instance { id: id.into() });
         self.history.effect_of(op, Ok(reply));
-        self.history.push_as(&format!("OrganizationWorkflow/{id}"), What::Boot { life: 1 });
+        self.history.push_as(&format!("OrganizationWorkflow/{id}"), EventKind::Boot { life: 1 });
         self
     }
 
@@ -156,7 +156,7 @@ impl Doctored {
         let insert = change("UploadCurrent", None, Some(row.clone()));
         let delete = change("Upload", Some(row), None);
         let changes = vec![insert, delete].into();
-        self.history.push_as("ORGANIZATION:acme", What::Rows { changes });
+        self.history.push_as("ORGANIZATION:acme", EventKind::Rows { changes });
         self
     }
 
@@ -173,7 +173,7 @@ impl Doctored {
         after: Option<Row>,
     ) -> &mut Doctored {
         let changes = vec![change(table, before, after)].into();
-        self.history.push_as(&format!("ORGANIZATION:{organisation}"), What::Rows { changes });
+        self.history.push_as(&format!("ORGANIZATION:{organisation}"), EventKind::Rows { changes });
         self
     }
 
@@ -181,7 +181,7 @@ impl Doctored {
     pub fn rejected(&mut self, message: u8) -> &mut Doctored {
         let row = vec![("message".into(), Value::from(id(message).to_string()))];
         let changes = vec![change("Rejected", None, Some(row))].into();
-        self.history.push_as("OPERATOR:uploads", What::Rows { changes });
+        self.history.push_as("OPERATOR:uploads", EventKind::Rows { changes });
         self
     }
 
@@ -210,7 +210,7 @@ impl Doctored {
     /// The client's browser dies.
     pub fn closed(&mut self) -> &mut Doctored {
         let fault = thunderhead_sim::Fault::Crash;
-        self.history.push_as("browser", What::Crash { fault, call: None });
+        self.history.push_as("browser", EventKind::Crash { fault, call: None });
         self
     }
 }

@@ -7,30 +7,30 @@ use thunderhead_sim::{Body, Trace};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use super::world::{event_id, short};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static ONE_WORKFLOW: Invariant = Invariant {
+pub static ONE_WORKFLOW: Promise = Promise {
     name: "one workflow per event",
     about: "no event has two workflow instances, whatever is redelivered, retried, raced or crashed",
-    property: Property::Always(one_workflow),
+    check: Check::Always(one_workflow),
 };
 
-pub static STATUSES: Invariant = Invariant {
+pub static STATUSES: Promise = Promise {
     name: "statuses only go forward",
     about: "an event is queued, then running, then classified or failed, and nothing else, ever",
-    property: Property::Always(statuses),
+    check: Check::Always(statuses),
 };
 
-pub static OWN_LABEL: Invariant = Invariant {
+pub static OWN_LABEL: Promise = Promise {
     name: "a label belongs to its bytes",
     about: "no row shows a label that was not computed from the bytes of its own event",
-    property: Property::Always(own_label),
+    check: Check::Always(own_label),
 };
 
-pub static TRACKED: Invariant = Invariant {
+pub static TRACKED: Promise = Promise {
     name: "no workflow is left untracked",
     about: "when all is quiet, every instance that ever ran has its row in the agent's tracking table",
-    property: Property::Eventually(tracked),
+    check: Check::Eventually(tracked),
 };
 
 fn one_workflow(trace: &Trace) -> Result<(), Finding> {

@@ -1,5 +1,5 @@
 //! The trace of the image pipeline in its own words. Only this file knows how a trace is built; the
-//! invariants read facts.
+//! promises read facts.
 
 use std::sync::Arc;
 
@@ -7,7 +7,9 @@ use thunderhead_sim::ai::Label;
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::sqlite::RowChange;
-use thunderhead_sim::{Body, Error, Op, Outcome, Reply, Request, Response, Trace, What, workflow};
+use thunderhead_sim::{
+    Body, Error, EventKind, Op, Outcome, Reply, Request, Response, Trace, workflow,
+};
 
 /// The bucket of the pipeline.
 const BUCKET: &str = "images";
@@ -74,11 +76,11 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     let mut connecting: Vec<(u32, &str)> = Vec::new();
     trace.events().iter().enumerate().filter_map(move |(at, event)| {
         let actor = trace.actor(event);
-        let fact = match &event.what {
-            What::Effect { call, outcome } => {
+        let fact = match &event.kind {
+            EventKind::Effect { call, outcome } => {
                 effect(*call, trace.op(*call), trace.outcome(*outcome))
             }
-            What::Call { call } => match trace.op(*call) {
+            EventKind::Call { call } => match trace.op(*call) {
                 Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
                 Op::Fetch { request, .. } if actor == BROWSER => {
                     Some(Fact::Fetches(*call, request))
@@ -89,30 +91,32 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 }
                 _ => None,
             },
-            What::Begin { call } => match trace.op(*call) {
+            EventKind::Begin { call } => match trace.op(*call) {
                 Op::Fetch { request, .. } => Some(Fact::Asked(*call, request)),
                 Op::Rpc { method, .. } if &**method == "onImageGone" => Some(Fact::Gone),
                 _ => None,
             },
-            What::End { call, outcome } => match trace.outcome(*outcome) {
+            EventKind::End { call, outcome } => match trace.outcome(*outcome) {
                 Ok(Reply::Fetch(response)) => Some(Fact::Answered(*call, response)),
                 _ => None,
             },
-            What::Return { call, outcome } if actor == BROWSER => match trace.outcome(*outcome) {
-                Ok(Reply::Fetch(response)) => Some(Fact::Fetched(*call, response)),
-                Ok(Reply::Socket(_)) => {
-                    let of = connecting.iter().find(|(connect, _)| connect == call);
-                    of.map(|(_, organisation)| Fact::Connected(organisation))
+            EventKind::Return { call, outcome } if actor == BROWSER => {
+                match trace.outcome(*outcome) {
+                    Ok(Reply::Fetch(response)) => Some(Fact::Fetched(*call, response)),
+                    Ok(Reply::Socket(_)) => {
+                        let of = connecting.iter().find(|(connect, _)| connect == call);
+                        of.map(|(_, organisation)| Fact::Connected(organisation))
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
-            What::Settle { message, fate, .. } => Some(Fact::Settled(*message, fate)),
-            What::Rows { changes } if actor == OPERATOR => Some(Fact::Rejected(changes)),
-            What::Rows { changes } => {
+            }
+            EventKind::Settle { message, fate, .. } => Some(Fact::Settled(*message, fate)),
+            EventKind::Rows { changes } if actor == OPERATOR => Some(Fact::Rejected(changes)),
+            EventKind::Rows { changes } => {
                 actor.strip_prefix(AGENT).map(|organisation| Fact::Rows(organisation, changes))
             }
-            What::Boot { .. } => actor.strip_prefix(WORKFLOW).map(Fact::Runs),
-            What::Crash { .. } if actor == BROWSER => Some(Fact::Closed),
+            EventKind::Boot { .. } => actor.strip_prefix(WORKFLOW).map(Fact::Runs),
+            EventKind::Crash { .. } if actor == BROWSER => Some(Fact::Closed),
             _ => None,
         };
         fact.map(|fact| (at, fact))
@@ -122,8 +126,8 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
 /// Every message whose delivery begins, with its place in the trace.
 pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     trace.events().iter().enumerate().flat_map(|(at, event)| {
-        let batch = match &event.what {
-            What::Begin { call } => match trace.op(*call) {
+        let batch = match &event.kind {
+            EventKind::Begin { call } => match trace.op(*call) {
                 Op::Deliver { batch, .. } => &batch.messages[..],
                 _ => &[],
             },

@@ -7,24 +7,24 @@ use thunderhead_sim::queue::Fate;
 
 use super::facts::{Fact, facts};
 use super::world::{World, short, split};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static LATEST_WINS: Invariant = Invariant {
+pub static LATEST_WINS: Promise = Promise {
     name: "the latest upload wins",
     about: "when all is quiet, each name's row describes exactly the object that R2 holds, or is absent if R2 holds none",
-    property: Property::Eventually(latest_wins),
+    check: Check::Eventually(latest_wins),
 };
 
-pub static NEVER_BACK: Invariant = Invariant {
+pub static NEVER_BACK: Promise = Promise {
     name: "no stale overwrite",
     about: "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
-    property: Property::Always(never_back),
+    check: Check::Always(never_back),
 };
 
-pub static STAYS_DELETED: Invariant = Invariant {
+pub static STAYS_DELETED: Promise = Promise {
     name: "deleted stays deleted",
     about: "once a deletion is acknowledged, the name has a row only for what was uploaded after it",
-    property: Property::Always(stays_deleted),
+    check: Check::Always(stays_deleted),
 };
 
 fn latest_wins(trace: &Trace) -> Result<(), Finding> {

@@ -7,24 +7,24 @@ use thunderhead_sim::{Request, Trace};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use super::world::{World, short};
-use crate::invariant::{Finding, Invariant, Property};
+use crate::promise::{Check, Finding, Promise};
 
-pub static APART: Invariant = Invariant {
+pub static APART: Promise = Promise {
     name: "organisations stay apart",
     about: "an agent's rows tell of its own organisation's objects alone, and strangers are refused",
-    property: Property::Always(apart),
+    check: Check::Always(apart),
 };
 
-pub static TERMINAL: Invariant = Invariant {
+pub static TERMINAL: Promise = Promise {
     name: "no row is stuck",
     about: "when all is quiet, every row is classified or failed",
-    property: Property::Eventually(terminal),
+    check: Check::Eventually(terminal),
 };
 
-pub static UP_TO_DATE: Invariant = Invariant {
+pub static UP_TO_DATE: Promise = Promise {
     name: "clients see the end",
     about: "when all is quiet, every client that is connected has fetched the final state",
-    property: Property::Eventually(up_to_date),
+    check: Check::Eventually(up_to_date),
 };
 
 fn apart(trace: &Trace) -> Result<(), Finding> {

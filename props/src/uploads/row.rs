@@ -1,4 +1,4 @@
-//! Rows as the invariants see them, whichever of the tables they are in.
+//! Rows as the promises see them, whichever of the tables they are in.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,48 +7,48 @@ use thunderhead_sim::queue::Fate;
 
 use super::facts::{Fact, deliveries, facts};
 use super::world::World;
-use crate::invariant::{Invariant, Property};
+use crate::promise::{Check, Promise};
 
-pub static OVERTAKEN: Invariant = Invariant {
+pub static OVERTAKEN: Promise = Promise {
     name: "a newer notification overtakes an older",
     about: "a consumer begins with an older change of a key after it has begun with a newer one",
-    property: Property::Sometimes(overtaken),
+    check: Check::Sometimes(overtaken),
 };
 
-pub static SAME_BYTES: Invariant = Invariant {
+pub static SAME_BYTES: Promise = Promise {
     name: "the same bytes come again",
     about: "a key holds bytes that it held before, with something else or nothing in between",
-    property: Property::Sometimes(same_bytes),
+    check: Check::Sometimes(same_bytes),
 };
 
-pub static IMAGE_GONE: Invariant = Invariant {
+pub static IMAGE_GONE: Promise = Promise {
     name: "a workflow finds its image gone",
     about: "when a workflow loads its image, R2 holds something else, or nothing",
-    property: Property::Sometimes(image_gone),
+    check: Check::Sometimes(image_gone),
 };
 
-pub static DEAD_LETTER: Invariant = Invariant {
+pub static DEAD_LETTER: Promise = Promise {
     name: "a message becomes a dead letter",
     about: "some message fails so often that it goes to the dead-letter queue",
-    property: Property::Sometimes(dead_letter),
+    check: Check::Sometimes(dead_letter),
 };
 
-pub static FAILS: Invariant = Invariant {
+pub static FAILS: Promise = Promise {
     name: "an upload fails",
     about: "some row ends as failed",
-    property: Property::Sometimes(fails),
+    check: Check::Sometimes(fails),
 };
 
-pub static EXISTS: Invariant = Invariant {
+pub static EXISTS: Promise = Promise {
     name: "a workflow exists already",
     about: "some `create` is refused because its instance exists",
-    property: Property::Sometimes(exists),
+    check: Check::Sometimes(exists),
 };
 
-pub static REFETCHED: Invariant = Invariant {
+pub static REFETCHED: Promise = Promise {
     name: "a client fetches again",
     about: "a connected client asks for the list more than once",
-    property: Property::Sometimes(refetched),
+    check: Check::Sometimes(refetched),
 };
 
 fn overtaken(trace: &Trace) -> bool {

@@ -1,6 +1,6 @@
 //! Searches over seeds that the tests of every system make.
 
-use thunderhead_props::hunt::{self, Strategy};
+use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, System};
 use thunderhead_sim::{Case, Source};
 
@@ -11,18 +11,19 @@ pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
         let Expected::Refuted(promises) = variant.expected else { continue };
         for strategy in [Strategy::Random, Strategy::Pct] {
             let found = (0..runs).find_map(|seed| {
-                let (scenario, source) = hunt::of_seed(system, seed, strategy, 3);
-                let (run, broken) = hunt::check(system, variant.name, &scenario, &source).unwrap();
-                let violation = broken.into_iter().find(|v| promises.contains(&v.invariant))?;
-                Some((Case { scenario, tape: run.tape() }, violation.invariant))
+                let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+                let (run, broken) =
+                    search::check(system, variant.name, &scenario, &source).unwrap();
+                let violation = broken.into_iter().find(|v| promises.contains(&v.promise))?;
+                Some((Case { scenario, tape: run.tape() }, violation.promise))
             });
-            let (case, invariant) =
+            let (case, promise) =
                 found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = hunt::smallest(system, variant.name, case, invariant).best().clone();
+            let small = search::smallest(system, variant.name, case, promise).best().clone();
             assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
             let source = Source::Tape(small.tape.clone());
-            let (_, again) = hunt::check(system, variant.name, &small.scenario, &source).unwrap();
-            assert!(again.iter().any(|v| v.invariant == invariant), "the small case still fails");
+            let (_, again) = search::check(system, variant.name, &small.scenario, &source).unwrap();
+            assert!(again.iter().any(|v| v.promise == promise), "the small case still fails");
         }
     }
 }
@@ -32,8 +33,8 @@ pub fn meets_everything(system: &System, runs: u64) {
     for variant in system.variants.iter().filter(|variant| variant.expected == Expected::Holds) {
         let mut unseen: Vec<_> = system.sometimes().collect();
         for seed in 0..runs {
-            let (scenario, source) = hunt::of_seed(system, seed, Strategy::Random, 3);
-            let run = hunt::play(system, variant.name, &scenario, &source).unwrap();
+            let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+            let run = search::play(system, variant.name, &scenario, &source).unwrap();
             unseen.retain(|(_, seen)| !seen(&run.trace));
         }
         assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);

@@ -6,13 +6,13 @@ use std::rc::Rc;
 use crate::bindings::durable_object::{DurableObject, ObjectState};
 use crate::bindings::step::Step;
 use crate::engine::env::Env;
-use crate::engine::host::{Class, Work};
+use crate::engine::host::{ObjectClass, Work};
 use crate::engine::objects::instance::Construct;
 use crate::engine::workers::Serve;
 use crate::engine::world::{Consumer, D1_ACTOR, World};
 use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
-use crate::protocol::trace::What;
+use crate::protocol::trace::EventKind;
 use crate::services::ai::{Ai, Classifier};
 use crate::services::d1;
 use crate::services::queue::{ConsumerConfig, MessageBatch, QueueConfig};
@@ -60,7 +60,7 @@ impl Cloud<'_> {
             let ctx = ObjectState { env: env.clone(), id, storage };
             Rc::new(T::new(ctx, env))
         });
-        let class = Rc::new(Class { construct, alarms: T::ALARM });
+        let class = Rc::new(ObjectClass { construct, alarms: T::ALARM });
         let before = self.world.state().classes.insert(name.into(), class);
         assert!(before.is_none(), "there are two classes bound to `{name}`");
     }
@@ -76,10 +76,10 @@ impl Cloud<'_> {
     /// are ready for every run on the thread.
     ///
     /// ```
-    /// use thunderhead_sim::{Response, Scenario, Send, Source, Tape, Time, simulate};
+    /// use thunderhead_sim::{Response, Scenario, ClientRequest, Source, Tape, Time, simulate};
     ///
-    /// let sends = vec![Send::new(Time::ZERO, "GET", "/", "")];
-    /// let scenario = Scenario { sends, ..Scenario::default() };
+    /// let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    /// let scenario = Scenario { requests, ..Scenario::default() };
     /// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
     ///     cloud.d1("pets");
     ///     cloud.migrate("pets", &["create table cats (name text)"]);
@@ -97,7 +97,7 @@ impl Cloud<'_> {
             let applied = state.d1.apply(Time::ZERO, &op);
             applied.reply.unwrap_or_else(|error| panic!("migration of `{database}`: {error}"));
             if !applied.changes.is_empty() {
-                state.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+                state.record(D1_ACTOR, EventKind::Rows { changes: applied.changes.into() });
             }
         }
     }
@@ -182,7 +182,7 @@ impl Worker<'_> {
             let set = state.queues.set_consumer(name, config.clone());
             set.unwrap_or_else(|error| panic!("consumer of `{name}`: {error}"));
             let id = state.queues.queue_id(name).expect("it has just been configured");
-            state.consumers.insert(id, Consumer { host: self.host, planned: Time::NEVER });
+            state.consumers.insert(id, Consumer { host: self.host, scheduled: Time::NEVER });
         }
         let handler = Rc::new(handler);
         self.slot(|host| {
@@ -205,8 +205,8 @@ impl Worker<'_> {
     }
 
     /// Makes it a host that no storm kills.
-    pub(crate) fn immortal(self) -> Self {
-        self.slot(|host| host.mortal = false)
+    pub(crate) fn never_crashes(self) -> Self {
+        self.slot(|host| host.can_crash = false)
     }
 
     fn slot(self, set: impl FnOnce(&mut crate::engine::host::Host)) -> Self {

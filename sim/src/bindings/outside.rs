@@ -23,6 +23,6 @@ impl Cloud<'_> {
     where
         F: Future<Output = Result<Response, Error>> + 'static,
     {
-        self.worker(name).immortal().fetch(handler);
+        self.worker(name).never_crashes().fetch(handler);
     }
 }

@@ -33,7 +33,7 @@ pub struct Roster {
 #[derive(Clone, Debug)]
 struct Entry {
     name: Arc<str>,
-    mortal: bool,
+    can_crash: bool,
     serves: bool,
 }
 
@@ -45,7 +45,7 @@ impl Roster {
         let state = world.state();
         let entry = |host: &crate::engine::host::Host| Entry {
             name: host.name.clone(),
-            mortal: host.mortal,
+            can_crash: host.can_crash,
             serves: host.fetch.is_some(),
         };
         let objects = state.classes.keys().map(|class| format!("{class}:"));
@@ -56,12 +56,12 @@ impl Roster {
 
     /// Every worker that may die.
     pub fn workers(&self) -> impl Iterator<Item = &str> {
-        self.hosts.iter().filter(|entry| entry.mortal).map(|entry| &*entry.name)
+        self.hosts.iter().filter(|entry| entry.can_crash).map(|entry| &*entry.name)
     }
 
     /// Whether `name`, in which `*` stands for anything, can be that of a host that may die: a
     /// worker, an object as `ROOM:lobby`, an instance of a workflow as `classify/42`.
-    pub fn may_die(&self, name: &str) -> bool {
+    pub fn may_crash(&self, name: &str) -> bool {
         let mut families = self.families.iter();
         self.workers().any(|worker| glob(name, worker)) || families.any(|family| fits(name, family))
     }
@@ -73,7 +73,7 @@ impl Roster {
     }
 
     /// What a script can write for them.
-    pub fn mortals(&self) -> impl Iterator<Item = String> {
+    pub fn crashable(&self) -> impl Iterator<Item = String> {
         let families = self.families.iter().map(|family| format!("{family}*"));
         self.workers().map(String::from).chain(families)
     }

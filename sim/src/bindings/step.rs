@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::task::Waits;
 use crate::protocol::error::Error;
@@ -161,7 +161,7 @@ impl Step {
                 state.tasks[task as usize].parked = false;
                 return Poll::Ready(());
             }
-            state.agenda.plan(until, Event::Wake { task });
+            state.agenda.schedule(until, Scheduled::Wake { task });
             state.tasks[task as usize].waits = Waits::Until(until);
             state.tasks[task as usize].parked = true;
             Poll::Pending

@@ -1,4 +1,4 @@
-//! What will happen when: the events of a run, ordered by time and then by when they were planned.
+//! What will happen when: the events of a run, ordered by time and then by when they were scheduled.
 
 use crate::services::queue::{BatchResult, QueueId};
 use crate::services::workflow::Engine;
@@ -6,7 +6,7 @@ use crate::values::time::Time;
 
 /// Something that happens to the world at its time.
 #[derive(Debug)]
-pub(crate) enum Event {
+pub(crate) enum Scheduled {
     /// A sleeping task has slept enough.
     Wake { task: u32 },
     /// A request reaches its target. A copy is the network's own repetition: nobody hears its reply.
@@ -30,7 +30,7 @@ pub(crate) enum Event {
     /// A lease or a retention may have ended.
     Expire,
     /// A request comes from outside.
-    Send { index: usize },
+    Request { index: usize },
     /// The storm ends.
     Calm,
 }
@@ -39,10 +39,10 @@ pub(crate) enum Event {
 struct Entry {
     at: Time,
     timer: TimerId,
-    event: Event,
+    event: Scheduled,
 }
 
-/// A planned event that can be called off.
+/// A scheduled event that can be called off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimerId(u64);
 
@@ -52,22 +52,22 @@ pub(crate) struct TimerId(u64);
 pub(crate) struct Agenda {
     /// The latest first.
     entries: Vec<Entry>,
-    planned: u64,
+    scheduled: u64,
 }
 
 impl Agenda {
     // Inlined so that an event is written where it stays: see `put`.
     #[inline(always)]
-    pub fn plan(&mut self, at: Time, event: Event) -> TimerId {
-        self.planned += 1;
-        let timer = TimerId(self.planned);
-        // Those of its own time were planned before it.
+    pub fn schedule(&mut self, at: Time, event: Scheduled) -> TimerId {
+        self.scheduled += 1;
+        let timer = TimerId(self.scheduled);
+        // Those of its own time were scheduled before it.
         let sooner = self.entries.iter().rev().take_while(|other| other.at <= at).count();
         self.entries.insert(self.entries.len() - sooner, Entry { at, timer, event });
         timer
     }
 
-    /// Calls off what was planned for that time; it is as if it had never been.
+    /// Calls off what was scheduled for that time; it is as if it had never been.
     pub fn cancel(&mut self, at: Time, timer: TimerId) {
         let later = self.entries.partition_point(|entry| entry.at > at);
         let mut then = self.entries[later..].iter().take_while(|entry| entry.at == at);
@@ -77,12 +77,12 @@ impl Agenda {
     }
 
     /// The next event and its time.
-    pub fn pop(&mut self) -> Option<(Time, Event)> {
+    pub fn pop(&mut self) -> Option<(Time, Scheduled)> {
         self.entries.pop().map(|entry| (entry.at, entry.event))
     }
 
     /// The next event, without taking it.
-    pub fn peek(&self) -> Option<(Time, &Event)> {
+    pub fn peek(&self) -> Option<(Time, &Scheduled)> {
         self.entries.last().map(|entry| (entry.at, &entry.event))
     }
 
@@ -91,9 +91,9 @@ impl Agenda {
     pub fn pop_among(
         &mut self,
         most: usize,
-        like: impl Fn(&Event, Time) -> bool,
-        choose: impl FnOnce(&[&Event]) -> usize,
-    ) -> Option<(Time, Event)> {
+        like: impl Fn(&Scheduled, Time) -> bool,
+        choose: impl FnOnce(&[&Scheduled]) -> usize,
+    ) -> Option<(Time, Scheduled)> {
         let last = self.entries.len().checked_sub(1)?;
         let mut candidates = vec![last];
         let mut passed = 0;
@@ -104,7 +104,8 @@ impl Agenda {
             let entry = &self.entries[index];
             if like(&entry.event, entry.at) { candidates.push(index) } else { passed += 1 }
         }
-        let events: Vec<&Event> = candidates.iter().map(|at| &self.entries[*at].event).collect();
+        let events: Vec<&Scheduled> =
+            candidates.iter().map(|at| &self.entries[*at].event).collect();
         let chosen = self.entries.remove(candidates[choose(&events)]);
         Some((chosen.at, chosen.event))
     }
@@ -119,9 +120,9 @@ impl Agenda {
 mod tests {
     use super::*;
 
-    fn task(event: Option<(Time, Event)>) -> u32 {
+    fn task(event: Option<(Time, Scheduled)>) -> u32 {
         match event {
-            Some((_, Event::Wake { task })) => task,
+            Some((_, Scheduled::Wake { task })) => task,
             other => panic!("expected a wake, got {other:?}"),
         }
     }
@@ -130,7 +131,7 @@ mod tests {
     fn events_come_by_time_and_then_by_plan() {
         let mut agenda = Agenda::default();
         for (at, id) in [(5, 1), (3, 2), (5, 3)] {
-            agenda.plan(Time::from_ms(at), Event::Wake { task: id });
+            agenda.schedule(Time::from_ms(at), Scheduled::Wake { task: id });
         }
         assert_eq!([(); 3].map(|()| task(agenda.pop())), [2, 1, 3]);
         assert!(agenda.pop().is_none());
@@ -139,7 +140,7 @@ mod tests {
     #[test]
     fn an_event_that_was_called_off_never_comes() {
         let mut agenda = Agenda::default();
-        let mut plan = |at, task| agenda.plan(Time::from_ms(at), Event::Wake { task });
+        let mut plan = |at, task| agenda.schedule(Time::from_ms(at), Scheduled::Wake { task });
         let (first, _, last) = (plan(1, 1), plan(2, 2), plan(3, 3));
         agenda.cancel(Time::from_ms(1), first);
         agenda.cancel(Time::from_ms(3), last);
@@ -153,9 +154,10 @@ mod tests {
     fn of_several_events_at_one_time_the_right_one_is_called_off() {
         for called_off in 0..3 {
             let mut agenda = Agenda::default();
-            agenda.plan(Time::from_ms(4), Event::Wake { task: 9 });
-            let timers = [0, 1, 2].map(|task| agenda.plan(Time::from_ms(5), Event::Wake { task }));
-            agenda.plan(Time::from_ms(6), Event::Wake { task: 9 });
+            agenda.schedule(Time::from_ms(4), Scheduled::Wake { task: 9 });
+            let timers =
+                [0, 1, 2].map(|task| agenda.schedule(Time::from_ms(5), Scheduled::Wake { task }));
+            agenda.schedule(Time::from_ms(6), Scheduled::Wake { task: 9 });
             agenda.cancel(Time::from_ms(5), timers[called_off]);
             let left = std::iter::from_fn(|| agenda.pop()).map(|event| task(Some(event)));
             let kept = (0..3).filter(|task| *task != called_off as u32);
@@ -167,9 +169,10 @@ mod tests {
     fn a_chosen_event_overtakes_and_the_rest_keep_their_order() {
         let mut agenda = Agenda::default();
         for id in 0..4 {
-            agenda.plan(Time::from_ms(1), Event::Wake { task: id });
+            agenda.schedule(Time::from_ms(1), Scheduled::Wake { task: id });
         }
-        let odd = |event: &Event, _: Time| matches!(event, Event::Wake { task } if task % 2 == 1);
+        let odd =
+            |event: &Scheduled, _: Time| matches!(event, Scheduled::Wake { task } if task % 2 == 1);
         assert_eq!(task(agenda.pop_among(8, odd, |events| events.len() - 1)), 3);
         assert_eq!([(); 3].map(|()| task(agenda.pop())), [0, 1, 2]);
     }

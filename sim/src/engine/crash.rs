@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::host::Work;
 use crate::engine::task::Task;
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
-use crate::protocol::trace::What;
+use crate::protocol::trace::EventKind;
 
 impl State {
     /// A host dies: its futures are dropped, what the platform stores stays, and the calls it was
@@ -27,7 +27,7 @@ impl State {
         if !self.host(host).up {
             return;
         }
-        self.record(host, What::Crash { fault, call });
+        self.record(host, EventKind::Crash { fault, call });
         self.crashes += 1;
         self.hosts[usize::from(host)].up = false;
         for call in self.kill_tasks(host) {
@@ -43,7 +43,7 @@ impl State {
         let down = down.unwrap_or_else(|| {
             self.storm.downtime(&mut self.choices, self.hosts[usize::from(host)].key)
         });
-        self.plan(down, Event::Restart { host });
+        self.schedule(down, Scheduled::Restart { host });
     }
 
     /// Drops every task of a host; the calls they were handling.
@@ -53,7 +53,7 @@ impl State {
             |(_, task): &(&mut Option<Work<()>>, &mut Task)| task.host == host && task.alive;
         for (future, task) in self.futures.iter_mut().zip(&mut self.tasks).filter(theirs) {
             task.alive = false;
-            self.graveyard.futures.extend(future.take());
+            self.deferred_drops.futures.extend(future.take());
             orphaned.extend(task.serves);
         }
         let tasks = &self.tasks;
@@ -70,29 +70,29 @@ impl State {
         slot.up = true;
         slot.life += 1;
         let life = slot.life;
-        self.record(host, What::Boot { life });
-        self.plan_pumps();
+        self.record(host, EventKind::Boot { life });
+        self.schedule_pumps();
         true
     }
 
-    /// The host that a call has doomed dies.
-    pub fn meet_doom(&mut self) {
-        let Some(doom) = self.doomed.take() else { return };
-        self.crash(doom.host, doom.fault, Some(doom.call));
+    /// The host that a call has pending_crash dies.
+    pub fn settle_pending_crash(&mut self) {
+        let Some(pending) = self.pending_crash.take() else { return };
+        self.crash(pending.host, pending.fault, Some(pending.call));
         // A handler that had just finished is no longer a task that the crash would find.
-        if self.calls[doom.call as usize].callee == Some(doom.host) {
-            self.handler_died(doom.call);
+        if self.calls[pending.call as usize].callee == Some(pending.host) {
+            self.handler_died(pending.call);
         }
     }
 
-    /// At the end of a run: everything of the application's goes to the graveyard. Whether there was anything.
-    pub fn bury(&mut self) -> bool {
-        let graves = &mut self.graveyard;
-        graves.futures.extend(self.futures.iter_mut().filter_map(Option::take));
+    /// At the end of a run: everything of the application's goes to the deferred_drops. Whether there was anything.
+    pub fn collect_drops(&mut self) -> bool {
+        let drops = &mut self.deferred_drops;
+        drops.futures.extend(self.futures.iter_mut().filter_map(Option::take));
         let objects = self.hosts.iter_mut().filter_map(|host| host.object.as_mut());
-        graves.objects.extend(objects.filter_map(|object| object.instance.take()));
-        graves.background.extend(std::mem::take(&mut self.waited).into_values().flatten());
-        graves.wakers.extend(std::mem::take(&mut self.parts).into_values().flatten());
-        !graves.is_empty()
+        drops.objects.extend(objects.filter_map(|object| object.instance.take()));
+        drops.background.extend(std::mem::take(&mut self.waited).into_values().flatten());
+        drops.wakers.extend(std::mem::take(&mut self.parts).into_values().flatten());
+        !drops.is_empty()
     }
 }

@@ -4,42 +4,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::choices::Odds;
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::world::{QUEUES_ACTOR, State};
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
-use crate::protocol::site::{Kind, OpCode};
-use crate::protocol::trace::What;
+use crate::protocol::site::{ChoiceKind, OpCode};
+use crate::protocol::trace::EventKind;
 use crate::services::queue::{BatchResult, Fate, MessageId, QueueId};
 use crate::values::time::Time;
 
 impl State {
     /// Makes sure that every queue with a consumer will be looked at when a batch can be due.
-    pub fn plan_pumps(&mut self) {
+    pub fn schedule_pumps(&mut self) {
         let queues: Vec<QueueId> = self.consumers.keys().copied().collect();
         for queue in queues {
-            self.plan_pump(queue);
+            self.schedule_pump(queue);
         }
     }
 
-    fn plan_pump(&mut self, queue: QueueId) {
+    fn schedule_pump(&mut self, queue: QueueId) {
         let Some(due) = self.queues.ready_at(queue) else { return };
         let due = due.max(self.now);
         let now = self.now;
         let Some(consumer) = self.consumers.get_mut(&queue) else { return };
-        if due < consumer.planned {
-            consumer.planned = due;
-            self.plan(due - now, Event::Pump { queue });
+        if due < consumer.scheduled {
+            consumer.scheduled = due;
+            self.schedule(due - now, Scheduled::Pump { queue });
         }
     }
 
     /// Hands over every batch that is due.
     pub fn pump(&mut self, queue: QueueId) {
         let Some(consumer) = self.consumers.get_mut(&queue) else { return };
-        if consumer.planned > self.now {
+        if consumer.scheduled > self.now {
             return;
         }
-        consumer.planned = Time::NEVER;
+        consumer.scheduled = Time::NEVER;
         let host = consumer.host;
         self.expire();
         // A host that is down gets its batches when it is back: `restart` plans the pumps again.
@@ -48,9 +48,9 @@ impl State {
             self.request(QUEUES_ACTOR, Some(host), None, op);
         }
         if self.host(host).up {
-            self.plan_pump(queue);
+            self.schedule_pump(queue);
         }
-        self.plan_expiry();
+        self.schedule_expiry();
     }
 
     fn take(&mut self, queue: QueueId, host: u16) -> Option<Op> {
@@ -64,7 +64,7 @@ impl State {
             let picked = if scripted {
                 of - 1
             } else if reorders {
-                choices.choose(Kind::Pick, key, OpCode::NONE, of, Odds::Rare(rate))
+                choices.choose(ChoiceKind::Pick, key, OpCode::NONE, of, Odds::Rare(rate))
             } else {
                 0
             };
@@ -73,7 +73,10 @@ impl State {
         };
         let batch = self.queues.take(self.now, queue, &mut pick)?;
         if overtaken {
-            self.record(QUEUES_ACTOR, What::Fault { call: None, fault: Fault::Reorder, by: None });
+            self.record(
+                QUEUES_ACTOR,
+                EventKind::Fault { call: None, fault: Fault::Reorder, by: None },
+            );
         }
         Some(Op::Deliver { to, batch })
     }
@@ -89,10 +92,10 @@ impl State {
         let queue = batch.queue.clone();
         for (message, fate) in settled {
             let (call, queue) = (Some(call), queue.clone());
-            self.record(QUEUES_ACTOR, What::Settle { call, queue, message, fate });
+            self.record(QUEUES_ACTOR, EventKind::Settle { call, queue, message, fate });
         }
-        self.plan_pumps();
-        self.plan_expiry();
+        self.schedule_pumps();
+        self.schedule_expiry();
     }
 
     /// Leases whose result never came, and messages kept too long.
@@ -100,19 +103,19 @@ impl State {
         for expiry in self.queues.expire(self.now) {
             let queue: Arc<str> = self.queues.queue_name(expiry.queue_id).clone();
             let (message, fate) = (expiry.id, expiry.fate);
-            self.record(QUEUES_ACTOR, What::Settle { call: None, queue, message, fate });
+            self.record(QUEUES_ACTOR, EventKind::Settle { call: None, queue, message, fate });
         }
     }
 
     /// Plans the next end of a lease. Retention is not waited for: an old message vanishes when its
     /// queue is next looked at, and a run does not go on for days to see it.
-    pub fn plan_expiry(&mut self) {
+    pub fn schedule_expiry(&mut self) {
         let ends = self.consumers.keys().filter_map(|queue| self.queues.lease_ends(*queue)).min();
         let Some(ends) = ends else { return };
-        if self.expiry_planned <= self.now || ends < self.expiry_planned {
-            self.expiry_planned = ends;
+        if self.expiry_scheduled <= self.now || ends < self.expiry_scheduled {
+            self.expiry_scheduled = ends;
             let after: Duration = ends - self.now;
-            self.plan(after, Event::Expire);
+            self.schedule(after, Scheduled::Expire);
         }
     }
 }

@@ -5,25 +5,25 @@ use std::cell::RefMut;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::host::Invocation;
 use crate::engine::storm::{Crossing, Verdict};
 use crate::engine::world::{
-    AI_ACTOR, D1_ACTOR, Doom, InFlight, Outgoing, QUEUES_ACTOR, R2_ACTOR, State, WORKFLOWS_ACTOR,
-    World, service,
+    AI_ACTOR, D1_ACTOR, InFlight, Outgoing, PendingCrash, QUEUES_ACTOR, R2_ACTOR, State,
+    WORKFLOWS_ACTOR, World, service,
 };
 use crate::protocol::error::Error;
-use crate::protocol::fault::{Class, Fault};
+use crate::protocol::fault::{CallClass, Fault};
 use crate::protocol::object::ObjectError;
 use crate::protocol::op::Op;
 use crate::protocol::reply::{Outcome, Reply};
-use crate::protocol::trace::{OutcomeId, What};
+use crate::protocol::trace::{EventKind, OutcomeId};
 use crate::services::d1;
 use crate::services::queue::{self, BatchResult, MessageBatch};
 use crate::services::r2;
 use crate::services::workflow;
-use crate::values::push_in_place::put;
+use crate::values::push_in_place::push_in_place;
 
 /// How long a caller waits for a reply that does not come.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ impl State {
             outcome: None,
             closed: false,
         };
-        put(&mut self.calls, flight);
+        push_in_place(&mut self.calls, flight);
         self.trace.add_op(op)
     }
 
@@ -81,7 +81,7 @@ impl State {
         let crossing = Crossing {
             caller: caller.key,
             caller_name: &caller.name,
-            mortal: victim.mortal,
+            can_crash: victim.can_crash,
             op: self.trace.op(call),
             code: flight.code,
             class: flight.class,
@@ -93,20 +93,20 @@ impl State {
     pub fn depart(&mut self, call: u32) {
         let flight = &self.calls[call as usize];
         let (caller, code, class) = (flight.caller, flight.code, flight.class);
-        if class == Class::Journal {
+        if class == CallClass::Journal {
             let verdict = self.judge(call);
             return self.write_journal(call, verdict.map(|verdict| verdict.fault));
         }
-        self.record(caller, What::Call { call });
+        self.record(caller, EventKind::Call { call });
         let Some(verdict) = self.judge(call) else {
             let latency = self.latency(caller, code);
-            return self.plan_arrival(call, latency);
+            return self.schedule_arrival(call, latency);
         };
         self.calls[call as usize].verdict = Some(Box::new(verdict.clone()));
         let killing = verdict.fault.is_crash();
         if !killing {
             let by = (verdict.fault == Fault::Delay).then_some(verdict.by.as_millis() as u64);
-            self.record(caller, What::Fault { call: Some(call), fault: verdict.fault, by });
+            self.record(caller, EventKind::Fault { call: Some(call), fault: verdict.fault, by });
         }
         match verdict.fault {
             Fault::Fail => {
@@ -114,38 +114,38 @@ impl State {
                 let refused = self.trace.keep(Err(error));
                 self.calls[call as usize].outcome = Some(refused);
                 let latency = self.latency(caller, code);
-                self.plan(latency, Event::Reply { call });
+                self.schedule(latency, Scheduled::Reply { call });
             }
-            Fault::LoseRequest if class == Class::Socket => self.drop_connection(call),
+            Fault::LoseRequest if class == CallClass::Socket => self.drop_connection(call),
             Fault::LoseRequest if matches!(self.trace.op(call), Op::Alarm { .. }) => {
                 self.handler_died(call);
             }
-            Fault::LoseRequest => self.plan(PATIENCE, Event::GiveUp { call }),
+            Fault::LoseRequest => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
             Fault::LoseEvent => {}
             Fault::CrashBefore if service_like(class) => {
-                self.doom_caller(call, verdict.fault);
+                self.crash_caller(call, verdict.fault);
             }
             Fault::Delay => {
-                self.plan_arrival(call, verdict.by);
+                self.schedule_arrival(call, verdict.by);
                 if verdict.by > PATIENCE {
-                    self.plan(PATIENCE, Event::GiveUp { call });
+                    self.schedule(PATIENCE, Scheduled::GiveUp { call });
                 }
             }
             Fault::Duplicate => {
                 for copy in [false, true] {
                     let latency = self.latency(caller, code);
-                    self.plan(latency, Event::Arrive { call, copy });
+                    self.schedule(latency, Scheduled::Arrive { call, copy });
                 }
             }
             _ => {
                 let latency = self.latency(caller, code);
-                self.plan_arrival(call, latency);
+                self.schedule_arrival(call, latency);
             }
         }
     }
 
     /// Plans when a request arrives: not before those that left earlier through the same stub.
-    fn plan_arrival(&mut self, call: u32, after: Duration) {
+    fn schedule_arrival(&mut self, call: u32, after: Duration) {
         let mut at = self.now + after;
         if let Some(line) = self.calls[call as usize].line {
             let line = &mut self.lines[line as usize];
@@ -153,13 +153,13 @@ impl State {
             line.last = at;
             line.pending.push_back(call);
         }
-        self.agenda.plan(at, Event::Arrive { call, copy: false });
+        self.agenda.schedule(at, Scheduled::Arrive { call, copy: false });
     }
 
     /// The host that made this call dies when its poll is over.
-    pub fn doom_caller(&mut self, call: u32, fault: Fault) {
+    pub fn crash_caller(&mut self, call: u32, fault: Fault) {
         let host = self.calls[call as usize].caller;
-        self.doomed = Some(Doom { host, fault, call });
+        self.pending_crash = Some(PendingCrash { host, fault, call });
     }
 
     fn drop_connection(&mut self, call: u32) {
@@ -201,7 +201,7 @@ impl State {
                 });
                 let applied = self.d1.apply(self.now, stale.as_ref().unwrap_or(op));
                 if !applied.changes.is_empty() {
-                    self.record(D1_ACTOR, What::Rows { changes: applied.changes.into() });
+                    self.record(D1_ACTOR, EventKind::Rows { changes: applied.changes.into() });
                 }
                 (D1_ACTOR, applied.reply.map(Reply::D1).map_err(Error::D1))
             }
@@ -224,7 +224,7 @@ impl State {
             op => unreachable!("{op} is handled by a host"),
         };
         self.took_effect(call, copy, actor, outcome, Vec::new());
-        self.plan_pumps();
+        self.schedule_pumps();
     }
 
     fn took_effect(
@@ -236,7 +236,7 @@ impl State {
         notifications: Vec<r2::Notify>,
     ) {
         let outcome = self.trace.keep(outcome);
-        self.record(actor, What::Effect { call, outcome });
+        self.record(actor, EventKind::Effect { call, outcome });
         self.calls[call as usize].outcome.get_or_insert(outcome);
         for notify in notifications {
             let current = self.current.take();
@@ -259,13 +259,13 @@ impl State {
         let (caller, code, class) = (flight.caller, flight.code, flight.class);
         flight.outcome = Some(outcome);
         match flight.fault() {
-            Some(Fault::LoseReply) => self.plan(PATIENCE, Event::GiveUp { call }),
+            Some(Fault::LoseReply) => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
             Some(Fault::CrashAfter) if service_like(class) => {
                 self.crash(caller, Fault::CrashAfter, Some(call));
             }
             _ => {
                 let at = self.now + self.latency(caller, code);
-                self.agenda.plan(at, Event::Reply { call });
+                self.agenda.schedule(at, Scheduled::Reply { call });
             }
         }
     }
@@ -293,9 +293,9 @@ impl State {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
         let fault = flight.fault();
-        self.record(host, What::End { call, outcome });
+        self.record(host, EventKind::End { call, outcome });
         if fault == Some(Fault::CrashAfter) {
-            self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });
+            self.pending_crash = Some(PendingCrash { host, fault: Fault::CrashAfter, call });
             return;
         }
         match result {
@@ -306,7 +306,7 @@ impl State {
             Some(result) => {
                 let code = self.calls[call as usize].code;
                 let latency = self.latency(host, code);
-                self.plan(latency, Event::Finish { call, result: Box::new(result) });
+                self.schedule(latency, Scheduled::Finish { call, result: Box::new(result) });
             }
         }
     }
@@ -324,9 +324,9 @@ impl State {
             Op::SocketMessage { .. } => {}
             Op::Deliver { .. } => {
                 let result = Box::new(BatchResult::died());
-                self.plan(NOTICE, Event::Finish { call, result });
+                self.schedule(NOTICE, Scheduled::Finish { call, result });
             }
-            _ => self.plan(NOTICE, Event::GiveUp { call }),
+            _ => self.schedule(NOTICE, Scheduled::GiveUp { call }),
         }
     }
 
@@ -334,13 +334,13 @@ impl State {
     pub fn answer_later(&mut self, call: u32, error: Error) {
         let answer = self.trace.keep(Err(error));
         self.calls[call as usize].outcome = Some(answer);
-        self.plan(NOTICE, Event::Reply { call });
+        self.schedule(NOTICE, Scheduled::Reply { call });
     }
 }
 
 /// Whether a platform service answers it, so that a crash on it is the caller's.
-fn service_like(class: Class) -> bool {
-    matches!(class, Class::Service | Class::Ai | Class::Create | Class::Read)
+fn service_like(class: CallClass) -> bool {
+    matches!(class, CallClass::Service | CallClass::Ai | CallClass::Create | CallClass::Read)
 }
 
 impl World {
@@ -363,7 +363,7 @@ impl World {
             state.crash(host, Fault::CrashBefore, Some(call));
             return state.handler_died(call);
         }
-        state.record(host, What::Begin { call });
+        state.record(host, EventKind::Begin { call });
         let env = Env::within(&mut state, self, host);
         let (slot, invocation) = (state.host(host), Invocation { call, copy });
         let work = match state.trace.op(call) {
@@ -391,8 +391,8 @@ impl Env {
     ) {
         let outcome = outcome.and(self.background().await);
         let ended = match outcome {
-            Ok(()) => queue::Outcome::Ok,
-            Err(_) => queue::Outcome::Exception,
+            Ok(()) => queue::BatchOutcome::Ok,
+            Err(_) => queue::BatchOutcome::Exception,
         };
         let result = batch.result(ended);
         let outcome = outcome.map(|()| Reply::Done);

@@ -14,8 +14,8 @@ use crate::protocol::fault::Fault;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::object::ObjectId;
 use crate::protocol::op::Op;
-use crate::protocol::site::{Kind, OpCode};
-use crate::protocol::trace::What;
+use crate::protocol::site::{ChoiceKind, OpCode};
+use crate::protocol::trace::EventKind;
 use crate::values::body::Body;
 use crate::values::hash::mix;
 use crate::values::time::Time;
@@ -109,7 +109,7 @@ impl Env {
     pub fn random(&self, n: u32) -> u32 {
         let mut state = self.world.state();
         let host = state.key(self.host());
-        state.choices.choose(Kind::Random, host, OpCode::NONE, n, Odds::Even)
+        state.choices.choose(ChoiceKind::Random, host, OpCode::NONE, n, Odds::Even)
     }
 
     /// The mood of something outside the cloud, in `0..n`: 0 when there is no storm, and drawn
@@ -121,7 +121,7 @@ impl Env {
         }
         let host = state.key(self.host());
         let odds = Odds::Rare(state.choices.swarm().rate(Fault::Mood));
-        state.choices.choose(Kind::Mood, host, OpCode::NONE, n, odds)
+        state.choices.choose(ChoiceKind::Mood, host, OpCode::NONE, n, odds)
     }
 
     /// A name that nothing else in this run has: 32 hex digits, as `crypto.randomUUID` is used for.
@@ -134,7 +134,7 @@ impl Env {
 
     /// Writes a line to the trace.
     pub fn log(&self, text: impl Into<Arc<str>>) {
-        self.world.state().record(self.host(), What::Log { text: text.into() });
+        self.world.state().record(self.host(), EventKind::Log { text: text.into() });
     }
 
     /// Sends a request to a worker.
@@ -202,7 +202,7 @@ impl Env {
         if let Some(host) = state.objects.get(&hex).copied() {
             // Now that its name is known, the object may know it too.
             if id.name().is_some() {
-                state.names.add(id.host(), host);
+                state.host_index.add(id.host(), host);
                 state.object_mut(host).id = id.clone();
             }
             return Ok(host);

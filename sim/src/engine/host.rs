@@ -35,7 +35,7 @@ pub(crate) struct Host {
     pub life: u32,
     pub up: bool,
     /// Clients and services are not ours to kill.
-    pub mortal: bool,
+    pub can_crash: bool,
     pub fetch: Option<FetchHandler>,
     pub queue: Option<QueueHandler>,
     pub boot: Option<BootHandler>,
@@ -54,7 +54,7 @@ pub(crate) struct Invocation {
 /// What makes a host a durable object.
 pub(crate) struct ObjectHost {
     pub id: ObjectId,
-    pub class: Rc<Class>,
+    pub class: Rc<ObjectClass>,
     /// The object in memory; none before the first call and after a reset.
     pub instance: Option<Rc<dyn Instance>>,
     pub storage: ObjectStorage,
@@ -65,7 +65,7 @@ pub(crate) struct ObjectHost {
 }
 
 /// A class of objects, as it was registered.
-pub(crate) struct Class {
+pub(crate) struct ObjectClass {
     pub construct: Construct,
     pub alarms: bool,
 }
@@ -79,8 +79,8 @@ pub(crate) struct Gate {
 /// Where an object's alarm stands.
 #[derive(Default)]
 pub(crate) struct Alarm {
-    /// The time for which an event is planned.
-    pub planned: Option<Time>,
+    /// The time for which an event is scheduled.
+    pub scheduled: Option<Time>,
     /// The handler that is running.
     pub running: Option<AlarmInfo>,
     /// How often it has failed in a row.
@@ -88,14 +88,14 @@ pub(crate) struct Alarm {
 }
 
 impl Host {
-    pub fn new(name: &str, index: u16, mortal: bool) -> Host {
+    pub fn new(name: &str, index: u16, can_crash: bool) -> Host {
         Host {
             name: name.into(),
             label: name.into(),
             key: HostKey { index, hash: StableHasher::of(name) },
             life: 1,
             up: true,
-            mortal,
+            can_crash,
             fetch: None,
             queue: None,
             boot: None,

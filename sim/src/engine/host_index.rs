@@ -10,7 +10,7 @@ const PLACES: usize = 64;
 /// Found by the sums of the names, because every call asks. Never listed: that would be in the order of
 /// the sums.
 #[derive(Debug)]
-pub(crate) struct Names {
+pub(crate) struct HostIndex {
     names: Vec<Name>,
     /// Numbers of names, counting from 1, each at the place of its sum or in the next one that was free.
     places: Vec<u32>,
@@ -23,13 +23,13 @@ struct Name {
     host: u16,
 }
 
-impl Default for Names {
-    fn default() -> Names {
-        Names { names: Vec::with_capacity(PLACES / 4), places: vec![0; PLACES] }
+impl Default for HostIndex {
+    fn default() -> HostIndex {
+        HostIndex { names: Vec::with_capacity(PLACES / 4), places: vec![0; PLACES] }
     }
 }
 
-impl Names {
+impl HostIndex {
     /// Gives a name to a host, unless another has it.
     pub fn add(&mut self, name: &Arc<str>, host: u16) {
         let sum = sum(name);
@@ -102,7 +102,7 @@ mod tests {
         let few = ["web", "w", "", "wab", "queue", "queues", "a-longer-name", "a-longer-game"];
         let names: Vec<Arc<str>> =
             few.map(Arc::from).into_iter().chain(more.map(Arc::from)).collect();
-        let mut known = Names::default();
+        let mut known = HostIndex::default();
         for (host, name) in names.iter().enumerate() {
             assert_eq!(known.get(name), None, "{name}");
             known.add(name, host as u16);
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn names_of_the_same_sum_are_told_apart() {
-        let mut known = Names::default();
+        let mut known = HostIndex::default();
         for (host, name) in [(1, "other"), (2, "web")] {
             known.names.push(Name { sum: sum("web"), name: name.into(), host });
             known.place(known.names.len() - 1);
@@ -133,7 +133,7 @@ mod tests {
             |n| format!("r{n}"),
         ];
         for kind in kinds {
-            let mut known = Names::default();
+            let mut known = HostIndex::default();
             (0..1_000).for_each(|n| known.add(&Arc::from(kind(n)), n as u16));
             let last = known.places.len() - 1;
             let (mut longest, mut walk) = (0, 0);

@@ -4,7 +4,7 @@ use crate::engine::host::Work;
 use crate::engine::task::{TaskWaker, Waits};
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
-use crate::protocol::site::{Kind, OpCode};
+use crate::protocol::site::{ChoiceKind, OpCode};
 
 impl State {
     /// The next task to poll, chosen among those that are ready.
@@ -14,7 +14,7 @@ impl State {
         }
         let (of, odds) = (self.ready.len() as u32, self.reorder_odds());
         let cloud = self.key(crate::engine::world::CLOUD);
-        let at = self.choices.choose(Kind::Ready, cloud, OpCode::NONE, of, odds);
+        let at = self.choices.choose(ChoiceKind::Ready, cloud, OpCode::NONE, of, odds);
         self.ready.remove(at as usize)
     }
 
@@ -63,17 +63,20 @@ impl State {
     #[inline(always)]
     fn end_of_poll(&mut self, host: u16) {
         let slot = &self.hosts[usize::from(host)];
-        if slot.object.is_some() || self.doomed.is_some() || slot.mortal && self.storm.kills() {
-            self.meet_fate(host);
+        if slot.object.is_some()
+            || self.pending_crash.is_some()
+            || slot.can_crash && self.storm.kills()
+        {
+            self.settle_poll(host);
         }
     }
 
-    fn meet_fate(&mut self, host: u16) {
+    fn settle_poll(&mut self, host: u16) {
         let slot = &self.hosts[usize::from(host)];
         if slot.object.is_some() {
             self.end_of_turn(host);
-        } else if self.doomed.is_some() {
-            self.meet_doom();
+        } else if self.pending_crash.is_some() {
+            self.settle_pending_crash();
         } else if self.storm.crashes(&mut self.choices, slot.key, &slot.name) {
             self.crash(host, Fault::Crash, None);
         }

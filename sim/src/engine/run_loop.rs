@@ -8,14 +8,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use crate::choices::Odds;
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::run::{End, Run};
 use crate::engine::task::{Task, Waits};
 use crate::engine::world::{CLOUD, InFlight, Line, State, World};
 use crate::protocol::fault::Fault;
-use crate::protocol::trace::What;
-use crate::scenario::{Send, Timing};
+use crate::protocol::trace::EventKind;
+use crate::scenario::{ClientRequest, Timing};
 use crate::values::time::Time;
 
 /// How far apart in time two deliveries may be and still swap places.
@@ -23,7 +23,7 @@ const ORDER_WINDOW: Duration = Duration::from_secs(1);
 /// Among how many pending events an order is chosen.
 const ORDER_MOST: usize = 8;
 /// How often what destructors leave behind is dropped too. Some always leave more.
-const BURIALS: u32 = 8;
+const DROP_ROUNDS: u32 = 8;
 /// How long a client waits before it tries again.
 const CLIENT_BACKOFF: Duration = Duration::from_secs(1);
 
@@ -52,10 +52,10 @@ impl World {
                 self.woken.drain(&mut woken);
                 woken.drain(..).for_each(|task| state.wake(task));
             }
-            if !state.graveyard.is_empty() {
-                let graves = std::mem::take(&mut state.graveyard);
+            if !state.deferred_drops.is_empty() {
+                let drops = std::mem::take(&mut state.deferred_drops);
                 drop(state);
-                drop(graves);
+                drop(drops);
                 state = self.state();
                 continue;
             }
@@ -84,7 +84,7 @@ impl World {
                     drop(future);
                     state = self.state();
                     let host = state.tasks[task as usize].host;
-                    state.record(host, What::Panic { message: panic_message(&*panic) });
+                    state.record(host, EventKind::Panic { message: panic_message(&*panic) });
                     return Some(End::Panic);
                 }
             }
@@ -92,15 +92,15 @@ impl World {
     }
 
     #[inline(always)]
-    fn happen(self: &Rc<World>, mut state: RefMut<'_, State>, event: Event) {
+    fn happen(self: &Rc<World>, mut state: RefMut<'_, State>, event: Scheduled) {
         match event {
-            Event::Arrive { call, copy } => self.arrive(state, call, copy),
-            Event::Send { index } => self.send(state, index),
-            Event::Start { engine } => {
+            Scheduled::Arrive { call, copy } => self.arrive(state, call, copy),
+            Scheduled::Request { index } => self.send(state, index),
+            Scheduled::Start { engine } => {
                 drop(state);
                 self.start_engine(*engine);
             }
-            Event::Restart { host } => {
+            Scheduled::Restart { host } => {
                 if state.restart(host) {
                     drop(state);
                     self.boot(host);
@@ -112,7 +112,7 @@ impl World {
 
     /// A request from outside, tried again as often as its sender cares to.
     fn send(self: &Rc<World>, state: RefMut<'_, State>, index: usize) {
-        let send = state.scenario.sends[index].clone();
+        let send = state.scenario.requests[index].clone();
         let to = state.worker_for(&send).expect("checked before the run began");
         let host = state.host_named(&send.from).expect("added before the run began");
         drop(state);
@@ -148,13 +148,13 @@ impl World {
             crashes: state.crashes,
         };
         // Their destructors may ask the world for something, or leave it something more to drop.
-        for _ in 0..BURIALS {
-            if !state.bury() {
+        for _ in 0..DROP_ROUNDS {
+            if !state.collect_drops() {
                 break;
             }
-            let graves = std::mem::take(&mut state.graveyard);
+            let drops = std::mem::take(&mut state.deferred_drops);
             drop(state);
-            drop(graves);
+            drop(drops);
             state = self.state();
         }
         drop(state);
@@ -164,7 +164,7 @@ impl World {
 
 impl State {
     /// What happens next: the earliest event, or one that overtakes it on the way to one target.
-    fn next_event(&mut self) -> Option<(Time, Event)> {
+    fn next_event(&mut self) -> Option<(Time, Scheduled)> {
         if self.scenario.timing == Timing::Latency || !self.storm.reorders() {
             return self.agenda.pop();
         }
@@ -173,7 +173,7 @@ impl State {
         let latest = at + ORDER_WINDOW;
         let State { agenda, choices, calls, hosts, lines, .. } = self;
         let odds = Odds::Rare(choices.swarm().rate(Fault::Reorder));
-        let like = |event: &Event, at: Time| {
+        let like = |event: &Scheduled, at: Time| {
             at <= latest
                 && target_of(calls, event).is_some_and(|(to, _)| to == target)
                 && in_turn(calls, lines, event)
@@ -189,20 +189,20 @@ impl State {
     }
 
     #[inline(always)]
-    fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: Scheduled) {
         match event {
-            Event::Wake { task } => self.wake(task),
-            Event::Reply { call } => self.reply(call),
-            Event::GiveUp { call } => self.give_up(call),
-            Event::Finish { call, result } => self.finish(call, &result),
-            Event::Alarm { host, at } => self.alarm_due(host, at),
-            Event::Pump { queue } => self.pump(queue),
-            Event::Expire => {
+            Scheduled::Wake { task } => self.wake(task),
+            Scheduled::Reply { call } => self.reply(call),
+            Scheduled::GiveUp { call } => self.give_up(call),
+            Scheduled::Finish { call, result } => self.finish(call, &result),
+            Scheduled::Alarm { host, at } => self.alarm_due(host, at),
+            Scheduled::Pump { queue } => self.pump(queue),
+            Scheduled::Expire => {
                 self.expire();
-                self.plan_pumps();
-                self.plan_expiry();
+                self.schedule_pumps();
+                self.schedule_expiry();
             }
-            Event::Kill { index } => {
+            Scheduled::Kill { index } => {
                 let kill = self.scenario.kills[index].clone();
                 // An object or an instance that is not there yet has nothing to lose, nor has an
                 // instance that has ended.
@@ -212,19 +212,19 @@ impl State {
                     self.crash_for(host, Fault::Crash, None, kill.down);
                 }
             }
-            Event::Calm => {
+            Scheduled::Calm => {
                 self.storm.end();
-                self.record(CLOUD, What::Calm);
+                self.record(CLOUD, EventKind::Calm);
                 // Everything is healed: who is down comes back now, not when the storm had meant.
                 let down = self.hosts.iter().filter(|host| !host.up).map(|host| host.key.index);
                 for host in down.collect::<Vec<u16>>() {
-                    self.agenda.plan(self.now, Event::Restart { host });
+                    self.agenda.schedule(self.now, Scheduled::Restart { host });
                 }
             }
-            Event::Arrive { .. }
-            | Event::Send { .. }
-            | Event::Start { .. }
-            | Event::Restart { .. } => {
+            Scheduled::Arrive { .. }
+            | Scheduled::Request { .. }
+            | Scheduled::Start { .. }
+            | Scheduled::Restart { .. } => {
                 unreachable!("these run application code and are the world's")
             }
         }
@@ -232,7 +232,7 @@ impl State {
 
     /// The name of the worker that a request from outside goes to: the one it names, or the first that
     /// serves requests.
-    pub(crate) fn worker_for(&self, send: &Send) -> Option<Arc<str>> {
+    pub(crate) fn worker_for(&self, send: &ClientRequest) -> Option<Arc<str>> {
         let mut serving = self.hosts.iter().filter(|host| host.fetch.is_some());
         let worker = match &send.to {
             None => serving.next(),
@@ -247,9 +247,9 @@ impl State {
 
     /// Whether there is such a host that can die, or can come to be: `ROOM:all` of a class of objects,
     /// `classify/42` of a workflow.
-    pub(crate) fn may_die(&self, name: &str) -> bool {
+    pub(crate) fn may_crash(&self, name: &str) -> bool {
         if let Some(host) = self.host_named(name) {
-            return self.host(host).mortal;
+            return self.host(host).can_crash;
         }
         let object =
             name.split_once(':').is_some_and(|(class, _)| self.classes.contains_key(class));
@@ -271,13 +271,13 @@ impl State {
         self.calls.iter().for_each(|flight| calls[usize::from(flight.caller)] += 1);
         let busiest = (0..calls.len()).max_by_key(|&host| calls[host]).unwrap_or(0);
         let steps = self.scenario.max_steps;
-        self.record(busiest as u16, What::Livelock { steps });
+        self.record(busiest as u16, EventKind::Livelock { steps });
         End::Livelock
     }
 
     /// Nothing is left to happen: all is done, or those who wait will wait for ever.
     fn quiet(&mut self) -> End {
-        let stuck: Vec<(u16, What)> =
+        let stuck: Vec<(u16, EventKind)> =
             (self.tasks.iter().filter(|task| task.alive && !task.listens))
                 .map(|task| (task.host, self.stuck(task)))
                 .collect();
@@ -286,7 +286,7 @@ impl State {
         end
     }
 
-    fn stuck(&self, task: &Task) -> What {
+    fn stuck(&self, task: &Task) -> EventKind {
         let named = |call: u32| format!("#{call} {}", self.trace.op(call));
         let doing = match task.serves {
             Some(call) => format!("handling {}", named(call)),
@@ -299,22 +299,22 @@ impl State {
                 "another task, a channel or a lock that nobody will wake".into()
             }
         };
-        What::Stuck { doing: doing.into(), waits: waits.into() }
+        EventKind::Stuck { doing: doing.into(), waits: waits.into() }
     }
 }
 
 /// Whether no earlier call through the same stub is still on its way.
-fn in_turn(calls: &[InFlight], lines: &[Line], event: &Event) -> bool {
-    let Event::Arrive { call, .. } = event else { return true };
+fn in_turn(calls: &[InFlight], lines: &[Line], event: &Scheduled) -> bool {
+    let Scheduled::Arrive { call, .. } = event else { return true };
     let line = calls[*call as usize].line;
     line.is_none_or(|line| lines[line as usize].pending.front() == Some(call))
 }
 
 /// Where a message is going, and which flow of work it belongs to.
-fn target_of(calls: &[InFlight], event: &Event) -> Option<(u16, u32)> {
+fn target_of(calls: &[InFlight], event: &Scheduled) -> Option<(u16, u32)> {
     let (call, replying) = match event {
-        Event::Arrive { call, .. } => (*call, false),
-        Event::Reply { call } => (*call, true),
+        Scheduled::Arrive { call, .. } => (*call, false),
+        Scheduled::Reply { call } => (*call, true),
         _ => return None,
     };
     let flight = &calls[call as usize];
@@ -322,7 +322,7 @@ fn target_of(calls: &[InFlight], event: &Event) -> Option<(u16, u32)> {
     Some((target, flight.task.map_or(0, |task| task + 1)))
 }
 
-fn panic_message(panic: &(dyn std::any::Any + std::marker::Send)) -> Arc<str> {
+fn panic_message(panic: &(dyn std::any::Any + Send)) -> Arc<str> {
     if let Some(text) = panic.downcast_ref::<&str>() {
         Arc::from(*text)
     } else if let Some(text) = panic.downcast_ref::<String>() {

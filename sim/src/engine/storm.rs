@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use crate::choices::{Choices, HostKey, Odds};
 use crate::protocol::error::Error;
-use crate::protocol::fault::{Class, Fault, FaultSet};
+use crate::protocol::fault::{CallClass, Fault, FaultSet};
 use crate::protocol::op::Op;
-use crate::protocol::site::{Kind, OpCode};
+use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::scenario::Scenario;
-use crate::scenario::scripted_fault::{Rule, glob};
+use crate::scenario::scripted_fault::{ScriptedFault, glob};
 use crate::services::ai;
 
 /// How long a delay can be drawn to be. The later ones outlast a caller's patience.
@@ -52,10 +52,10 @@ pub(crate) struct Crossing<'a> {
     pub caller: HostKey,
     pub caller_name: &'a str,
     /// Whether there is a host that may die of it.
-    pub mortal: bool,
+    pub can_crash: bool,
     pub op: &'a Op,
     pub code: OpCode,
-    pub class: Class,
+    pub class: CallClass,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(crate) struct Storm {
     faults: FaultSet,
     /// Kept beside them because it is asked before every step.
     reorders: bool,
-    tables: [Table; Class::ALL.len()],
+    tables: [Table; CallClass::ALL.len()],
     rules: Vec<Active>,
 }
 
@@ -79,16 +79,16 @@ struct Table {
 
 #[derive(Debug)]
 struct Active {
-    rule: Rule,
+    rule: ScriptedFault,
     seen: u32,
     struck: u32,
 }
 
 impl Storm {
     pub fn new(scenario: &Scenario, choices: &Choices) -> Storm {
-        let tables = Class::ALL.map(|class| {
+        let tables = CallClass::ALL.map(|class| {
             let faults: Vec<Fault> = scenario
-                .faults
+                .drawn_faults
                 .iter()
                 .filter(|fault| fault.kind().classes.contains(&class))
                 .collect();
@@ -96,12 +96,12 @@ impl Storm {
             let harmless = faults.iter().filter(|fault| !fault.is_crash()).count();
             Table { faults, rates, harmless }
         });
-        let rules = scenario.rules.iter().cloned();
+        let rules = scenario.faults.iter().cloned();
         Storm {
             active: true,
             crashes_left: scenario.max_crashes,
-            faults: scenario.faults,
-            reorders: scenario.faults.contains(Fault::Reorder),
+            faults: scenario.drawn_faults,
+            reorders: scenario.drawn_faults.contains(Fault::Reorder),
             tables,
             rules: rules.map(|rule| Active { rule, seen: 0, struck: 0 }).collect(),
         }
@@ -128,7 +128,7 @@ impl Storm {
         self.reorders
     }
 
-    /// Whether a host may die after a poll. Asked after each.
+    /// Whether a host may die after a poll. ObjectCall after each.
     pub fn kills(&self) -> bool {
         let drawn = self.crashes_left > 0 && self.faults.contains(Fault::Crash);
         self.active && (drawn || !self.rules.is_empty())
@@ -148,7 +148,7 @@ impl Storm {
     }
 
     /// Whether nothing can go wrong with a call of that class, which is quicker to know than what does.
-    pub fn spares(&self, class: Class) -> bool {
+    pub fn spares(&self, class: CallClass) -> bool {
         !self.active || self.rules.is_empty() && self.tables[class as usize].faults.is_empty()
     }
 
@@ -166,11 +166,11 @@ impl Storm {
         if table.faults.is_empty() {
             return None;
         }
-        let crashes = crossing.mortal && self.crashes_left > 0;
+        let crashes = crossing.can_crash && self.crashes_left > 0;
         let options = if crashes { table.faults.len() } else { table.harmless };
         let of = options as u32 + 1;
         let odds = Odds::Each(&table.rates);
-        match choices.choose(Kind::Verdict, crossing.caller, crossing.code, of, odds) {
+        match choices.choose(ChoiceKind::Verdict, crossing.caller, crossing.code, of, odds) {
             0 => None,
             drawn => {
                 let fault = table.faults[drawn as usize - 1];
@@ -184,7 +184,7 @@ impl Storm {
         let matching = self.rules.iter_mut().find_map(|active| {
             let fits = active.rule.applies(class)
                 && active.struck < active.rule.times
-                && (crossing.mortal || !active.rule.fault.is_crash())
+                && (crossing.can_crash || !active.rule.fault.is_crash())
                 && active.rule.on.matches(crossing.caller_name, crossing.op);
             if !fits {
                 return None;
@@ -195,7 +195,7 @@ impl Storm {
                     None => true,
                     Some(chance) => {
                         let (host, op) = (crossing.caller, crossing.code);
-                        choices.choose(Kind::Verdict, host, op, 2, Odds::Rare(chance)) == 1
+                        choices.choose(ChoiceKind::Verdict, host, op, 2, Odds::Rare(chance)) == 1
                     }
                 };
             strikes.then(|| {
@@ -218,7 +218,7 @@ impl Storm {
     ) -> Verdict {
         let mut amount = |of: usize| {
             let (host, op) = (crossing.caller, crossing.code);
-            choices.choose(Kind::Amount, host, op, of as u32, Odds::Even) as usize
+            choices.choose(ChoiceKind::Amount, host, op, of as u32, Odds::Even) as usize
         };
         let mut verdict =
             Verdict { fault, by: Duration::ZERO, error: None, labels: 0, anomaly: 0, lag: 0 };
@@ -259,7 +259,7 @@ impl Storm {
             return false;
         }
         let odds = Odds::Rare(choices.swarm().rate(Fault::Crash));
-        let dies = choices.choose(Kind::Crash, host, OpCode::NONE, 2, odds) == 1;
+        let dies = choices.choose(ChoiceKind::Crash, host, OpCode::NONE, 2, odds) == 1;
         if dies {
             self.spend_crash();
         }
@@ -288,7 +288,7 @@ impl Storm {
         }
         let odds = Odds::Rare(choices.swarm().rate(Fault::Crash));
         let of = if wrote { 3 } else { 2 };
-        let end = choices.choose(Kind::Crash, host, OpCode::NONE, of, odds);
+        let end = choices.choose(ChoiceKind::Crash, host, OpCode::NONE, of, odds);
         if end > 0 {
             self.spend_crash();
         }
@@ -305,7 +305,7 @@ impl Storm {
         }
         let of = if self.faults.contains(Fault::Evict) { 2 } else { 1 };
         let odds = Odds::Rare(choices.swarm().rate(Fault::Evict));
-        choices.choose(Kind::Evict, host, OpCode::NONE, of, odds) == 1
+        choices.choose(ChoiceKind::Evict, host, OpCode::NONE, of, odds) == 1
     }
 
     /// The code of the rule that names a host instead of a call and strikes now, if one does.
@@ -335,6 +335,6 @@ impl Storm {
     /// How long a host that has died stays down.
     pub fn downtime(&mut self, choices: &mut Choices, host: HostKey) -> Duration {
         let of = if self.active { DOWNTIMES.len() as u32 } else { 1 };
-        DOWNTIMES[choices.choose(Kind::Restart, host, OpCode::NONE, of, Odds::Even) as usize]
+        DOWNTIMES[choices.choose(ChoiceKind::Restart, host, OpCode::NONE, of, Odds::Even) as usize]
     }
 }

@@ -38,7 +38,7 @@ pub(crate) struct Task {
 /// A `Waker` must be `Send`, hence the mutex; in a run there is one thread and it never waits.
 #[derive(Debug, Default)]
 pub(crate) struct Woken {
-    /// Asked after every poll, when the answer is nearly always no and a lock would cost more.
+    /// ObjectCall after every poll, when the answer is nearly always no and a lock would cost more.
     any: AtomicBool,
     tasks: Mutex<Vec<u32>>,
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use crate::engine::agenda::{Event, TimerId};
+use crate::engine::agenda::{Scheduled, TimerId};
 use crate::engine::task::Waits;
 use crate::engine::world::World;
 use crate::protocol::error::Error;
@@ -57,7 +57,7 @@ impl Future for Sleep {
             Some((sleeper, _)) if sleeper == task => {}
             moved => {
                 moved.into_iter().for_each(|(_, id)| state.agenda.cancel(until, id));
-                *timer = Some((task, state.agenda.plan(until, Event::Wake { task })));
+                *timer = Some((task, state.agenda.schedule(until, Scheduled::Wake { task })));
             }
         }
         state.tasks[task as usize].waits = Waits::Until(until);
@@ -135,7 +135,7 @@ impl Call {
         let (mut state, call) = (world.state(), *call);
         if !*submitted {
             // A host that is about to die sends nothing more.
-            if state.doomed.is_some() {
+            if state.pending_crash.is_some() {
                 return Poll::Pending;
             }
             state.submit(call);
@@ -180,7 +180,7 @@ impl Future for Fetch {
     }
 }
 
-struct Joint<T> {
+struct JoinState<T> {
     output: Option<T>,
     waker: Option<Waker>,
 }
@@ -190,7 +190,7 @@ pin_project_lite::pin_project! {
     pub(crate) struct Spawned<F: Future> {
         #[pin]
         work: Option<F>,
-        joint: Rc<RefCell<Joint<F::Output>>>,
+        joint: Rc<RefCell<JoinState<F::Output>>>,
     }
 }
 
@@ -217,7 +217,7 @@ impl<F: Future> Future for Spawned<F> {
 /// The result to come of spawned work.
 pub struct JoinHandle<T> {
     world: Rc<World>,
-    joint: Rc<RefCell<Joint<T>>>,
+    joint: Rc<RefCell<JoinState<T>>>,
 }
 
 impl<T: 'static> JoinHandle<T> {
@@ -226,7 +226,7 @@ impl<T: 'static> JoinHandle<T> {
         world: Rc<World>,
         work: F,
     ) -> (JoinHandle<T>, Spawned<F>) {
-        let joint = Rc::new(RefCell::new(Joint { output: None, waker: None }));
+        let joint = Rc::new(RefCell::new(JoinState { output: None, waker: None }));
         let handle = JoinHandle { world, joint: joint.clone() };
         (handle, Spawned { work: Some(work), joint })
     }

@@ -3,11 +3,11 @@
 
 use std::rc::Rc;
 
-use crate::engine::agenda::Event;
+use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::world::{State, WORKFLOWS_ACTOR, World};
 use crate::protocol::fault::Fault;
-use crate::protocol::trace::What;
+use crate::protocol::trace::EventKind;
 use crate::services::workflow::{self, Engine, Follow};
 
 impl State {
@@ -18,7 +18,7 @@ impl State {
                 Follow::Start { engine } => {
                     let code = crate::protocol::site::OpCode::NONE;
                     let latency = self.latency(WORKFLOWS_ACTOR, code);
-                    self.plan(latency, Event::Start { engine: Box::new(engine) });
+                    self.schedule(latency, Scheduled::Start { engine: Box::new(engine) });
                 }
                 Follow::Abort { engine, reason } => self.abort_engine(&engine, &reason.to_string()),
                 // A running body waits for its own time; only another life needs to be woken.
@@ -31,7 +31,7 @@ impl State {
     fn abort_engine(&mut self, engine: &Engine, reason: &str) {
         let Some(host) = self.host_named(&host_name(engine)) else { return };
         if self.host(host).engine.as_ref() == Some(engine) {
-            self.record(host, What::Abort { reason: reason.into() });
+            self.record(host, EventKind::Abort { reason: reason.into() });
             self.kill_tasks(host);
             self.hosts[usize::from(host)].engine = None;
         }
@@ -72,7 +72,7 @@ impl World {
         slot.life += 1;
         slot.up = true;
         slot.engine = Some(engine.clone());
-        state.record(host, What::Boot { life });
+        state.record(host, EventKind::Boot { life });
         drop(state);
         let env = Env::new(self.clone(), host);
         self.spawn(host, None, body(env, engine));
@@ -93,11 +93,11 @@ impl State {
     /// An engine keeps its journal itself: no message travels, but it can die before or after.
     pub fn write_journal(&mut self, call: u32, fault: Option<Fault>) {
         if fault == Some(Fault::CrashBefore) {
-            return self.doom_caller(call, Fault::CrashBefore);
+            return self.crash_caller(call, Fault::CrashBefore);
         }
         self.effect(call, true);
         if fault == Some(Fault::CrashAfter) {
-            return self.doom_caller(call, Fault::CrashAfter);
+            return self.crash_caller(call, Fault::CrashAfter);
         }
         let flight = &mut self.calls[call as usize];
         flight.closed = true;

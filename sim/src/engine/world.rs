@@ -9,29 +9,29 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use crate::choices::{Choices, HostKey, Odds, Source};
-use crate::engine::agenda::{Agenda, Event};
+use crate::engine::agenda::{Agenda, Scheduled};
 use crate::engine::env::Background;
 use crate::engine::host::{self, Alarm, Host, ObjectHost, Work, WorkflowBody};
-use crate::engine::host_index::Names;
+use crate::engine::host_index::HostIndex;
 use crate::engine::objects::instance::Instance;
 use crate::engine::objects::sockets::Socket;
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::storm::{Storm, Verdict};
 use crate::engine::task::{Task, TaskWaker, Waits, Woken};
 use crate::protocol::error::Error;
-use crate::protocol::fault::{Class, Fault};
+use crate::protocol::fault::{CallClass, Fault};
 use crate::protocol::object::ObjectId;
 use crate::protocol::op::Op;
 use crate::protocol::reply::Outcome;
-use crate::protocol::site::{Kind, OpCode};
-use crate::protocol::trace::{OutcomeId, Trace, What};
+use crate::protocol::site::{ChoiceKind, OpCode};
+use crate::protocol::trace::{EventKind, OutcomeId, Trace};
 use crate::scenario::{Scenario, Timing};
 use crate::services::ai::Ai;
 use crate::services::d1::D1;
 use crate::services::queue::{QueueId, Queues};
 use crate::services::r2::R2;
 use crate::services::workflow::Workflows;
-use crate::values::push_in_place::put;
+use crate::values::push_in_place::push_in_place;
 use crate::values::time::Time;
 
 /// The actors that are not hosts of the application.
@@ -65,7 +65,7 @@ pub(crate) struct InFlight {
     /// The stub it goes through.
     pub line: Option<u32>,
     pub code: OpCode,
-    pub class: Class,
+    pub class: CallClass,
     /// Rare, hence not in line with the rest.
     pub verdict: Option<Box<Verdict>>,
     /// The reply, once there is one.
@@ -83,7 +83,7 @@ impl InFlight {
 
 /// A host that dies as soon as the current poll is over.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Doom {
+pub(crate) struct PendingCrash {
     pub host: u16,
     pub fault: Fault,
     pub call: u32,
@@ -102,24 +102,24 @@ pub(crate) struct Line {
     pub last: Time,
 }
 
-/// A queue's consumer and the pump that is already planned for it.
+/// A queue's consumer and the pump that is already scheduled for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Consumer {
     pub host: u16,
-    pub planned: Time,
+    pub scheduled: Time,
 }
 
 /// What the dead leave behind, to be dropped while nothing is borrowed: destructors are the application's
 /// own code.
 #[derive(Default)]
-pub(crate) struct Graveyard {
+pub(crate) struct DeferredDrops {
     pub futures: Vec<Work<()>>,
     pub objects: Vec<Rc<dyn Instance>>,
     pub background: Vec<Background>,
     pub wakers: Vec<Waker>,
 }
 
-impl Graveyard {
+impl DeferredDrops {
     pub fn is_empty(&self) -> bool {
         self.futures.is_empty()
             && self.objects.is_empty()
@@ -151,7 +151,7 @@ pub(crate) struct State {
     pub polling: usize,
     pub hosts: Vec<Host>,
     /// The hosts by name.
-    pub names: Names,
+    pub host_index: HostIndex,
     /// The hosts of objects by the digits of their ids.
     pub objects: BTreeMap<Arc<str>, u16>,
     pub calls: Vec<InFlight>,
@@ -162,8 +162,8 @@ pub(crate) struct State {
     pub workflows: Workflows,
     pub bodies: BTreeMap<Arc<str>, WorkflowBody>,
     pub consumers: BTreeMap<QueueId, Consumer>,
-    pub expiry_planned: Time,
-    pub doomed: Option<Doom>,
+    pub expiry_scheduled: Time,
+    pub pending_crash: Option<PendingCrash>,
     /// What the object being polled sends; it leaves when the turn's writes are kept.
     pub outbox: Vec<Outgoing>,
     /// The reason why the object being polled resets itself.
@@ -171,8 +171,8 @@ pub(crate) struct State {
     pub sockets: Vec<Socket>,
     pub lines: Vec<Line>,
     pub gates: u32,
-    pub classes: BTreeMap<Arc<str>, Rc<host::Class>>,
-    pub graveyard: Graveyard,
+    pub classes: BTreeMap<Arc<str>, Rc<host::ObjectClass>>,
+    pub deferred_drops: DeferredDrops,
     pub steps: u32,
     pub crashes: u32,
     pub unique: u64,
@@ -206,7 +206,7 @@ impl World {
             current: None,
             polling: 0,
             hosts: Vec::with_capacity(32),
-            names: Names::default(),
+            host_index: HostIndex::default(),
             objects: BTreeMap::new(),
             calls: Vec::with_capacity(256),
             r2: R2::default(),
@@ -216,15 +216,15 @@ impl World {
             workflows: Workflows::default(),
             bodies: BTreeMap::new(),
             consumers: BTreeMap::new(),
-            expiry_planned: Time::NEVER,
-            doomed: None,
+            expiry_scheduled: Time::NEVER,
+            pending_crash: None,
             outbox: Vec::with_capacity(4),
             aborted: None,
             sockets: Vec::new(),
             lines: Vec::new(),
             gates: 0,
             classes: BTreeMap::new(),
-            graveyard: Graveyard::default(),
+            deferred_drops: DeferredDrops::default(),
             steps: 0,
             crashes: 0,
             unique: 0,
@@ -277,24 +277,24 @@ impl State {
             listens: false,
             parked: false,
         };
-        put(&mut self.tasks, task);
-        put(&mut self.futures, Some(future));
-        put(&mut self.wakers, Some(waker));
+        push_in_place(&mut self.tasks, task);
+        push_in_place(&mut self.futures, Some(future));
+        push_in_place(&mut self.wakers, Some(waker));
         self.admit(id);
         id
     }
 
-    pub fn add_host(&mut self, name: &str, mortal: bool) -> u16 {
+    pub fn add_host(&mut self, name: &str, can_crash: bool) -> u16 {
         let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
-        let host = Host::new(name, index, mortal);
+        let host = Host::new(name, index, can_crash);
         self.trace.add_actor(host.name.clone());
-        self.names.add(&host.name, index);
+        self.host_index.add(&host.name, index);
         self.hosts.push(host);
         index
     }
 
     /// The host of an object, with an empty storage of its own.
-    pub fn add_object(&mut self, id: ObjectId, class: Rc<host::Class>) -> u16 {
+    pub fn add_object(&mut self, id: ObjectId, class: Rc<host::ObjectClass>) -> u16 {
         let host = self.add_host(id.host(), true);
         let storage = ObjectStorage::new(self.key(host).hash, class.alarms);
         let (now, alarm) = (self.now, Alarm::default());
@@ -316,7 +316,7 @@ impl State {
     }
 
     pub fn host_named(&self, name: &str) -> Option<u16> {
-        self.names.get(name)
+        self.host_index.get(name)
     }
 
     pub fn host(&self, index: u16) -> &Host {
@@ -328,12 +328,12 @@ impl State {
     }
 
     #[inline(always)]
-    pub fn record(&mut self, actor: u16, what: What) {
+    pub fn record(&mut self, actor: u16, what: EventKind) {
         self.trace.record(self.now, actor, what);
     }
 
-    pub fn plan(&mut self, after: Duration, event: Event) {
-        self.agenda.plan(self.now + after, event);
+    pub fn schedule(&mut self, after: Duration, event: Scheduled) {
+        self.agenda.schedule(self.now + after, event);
     }
 
     /// How long the next message of this call travels.
@@ -345,7 +345,7 @@ impl State {
             Timing::Latency | Timing::Order => 1,
         };
         let odds = if self.choices.swarm().latency() { Odds::Even } else { Odds::Rare(0) };
-        let drawn = self.choices.choose_here(Kind::Latency, self.key(host), op, of, odds);
+        let drawn = self.choices.choose_here(ChoiceKind::Latency, self.key(host), op, of, odds);
         LATENCIES[drawn as usize]
     }
 
@@ -384,7 +384,7 @@ impl State {
         flight.outcome = Some(outcome);
         let (caller, task) = (flight.caller, flight.task);
         let Some(task) = task.filter(|task| self.tasks[*task as usize].alive) else { return };
-        self.record(caller, What::Return { call, outcome });
+        self.record(caller, EventKind::Return { call, outcome });
         self.wake(task);
     }
 

@@ -43,7 +43,7 @@ pub enum Fault {
 
 /// The sort of crossing a call is; it decides which faults make sense there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum CallClass {
     /// A host calls a platform service.
     Service,
     /// A host or a client calls a worker.
@@ -66,19 +66,19 @@ pub enum Class {
     Read,
 }
 
-impl Class {
+impl CallClass {
     /// Every class, in the order of their discriminants.
-    pub const ALL: [Class; 10] = [
-        Class::Service,
-        Class::Fetch,
-        Class::Delivery,
-        Class::Event,
-        Class::Rpc,
-        Class::Socket,
-        Class::Ai,
-        Class::Create,
-        Class::Journal,
-        Class::Read,
+    pub const ALL: [CallClass; 10] = [
+        CallClass::Service,
+        CallClass::Fetch,
+        CallClass::Delivery,
+        CallClass::Event,
+        CallClass::Rpc,
+        CallClass::Socket,
+        CallClass::Ai,
+        CallClass::Create,
+        CallClass::Journal,
+        CallClass::Read,
     ];
 }
 
@@ -92,21 +92,21 @@ pub struct FaultKind {
     /// One line for `thunderhead list`.
     pub help: &'static str,
     /// The calls at whose doorway it can be drawn.
-    pub classes: &'static [Class],
+    pub classes: &'static [CallClass],
     /// Whether exploration draws it unasked.
     pub explored: bool,
 }
 
 /// The calls on which a host can die.
-const CRASHING: [Class; 8] = [
-    Class::Service,
-    Class::Fetch,
-    Class::Delivery,
-    Class::Rpc,
-    Class::Ai,
-    Class::Create,
-    Class::Journal,
-    Class::Read,
+const CRASHING: [CallClass; 8] = [
+    CallClass::Service,
+    CallClass::Fetch,
+    CallClass::Delivery,
+    CallClass::Rpc,
+    CallClass::Ai,
+    CallClass::Create,
+    CallClass::Journal,
+    CallClass::Read,
 ];
 
 /// Every fault. Those that end a host come last, so that an exhausted crash budget shortens the
@@ -117,15 +117,15 @@ pub const ALL: &[FaultKind] = &[
         name: "delay",
         help: "the request arrives late, perhaps after its caller has given up (by = \"30s\")",
         classes: &[
-            Class::Event,
-            Class::Socket,
-            Class::Service,
-            Class::Fetch,
-            Class::Delivery,
-            Class::Rpc,
-            Class::Ai,
-            Class::Create,
-            Class::Read,
+            CallClass::Event,
+            CallClass::Socket,
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
         ],
         explored: true,
     },
@@ -133,7 +133,13 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::Fail,
         name: "fail",
         help: "the platform answers a transient error and does nothing (code = 10001, or which of its list)",
-        classes: &[Class::Service, Class::Rpc, Class::Ai, Class::Create, Class::Read],
+        classes: &[
+            CallClass::Service,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
         explored: true,
     },
     FaultKind {
@@ -141,14 +147,14 @@ pub const ALL: &[FaultKind] = &[
         name: "lose_request",
         help: "the request never arrives; its caller gives up",
         classes: &[
-            Class::Socket,
-            Class::Service,
-            Class::Fetch,
-            Class::Delivery,
-            Class::Rpc,
-            Class::Ai,
-            Class::Create,
-            Class::Read,
+            CallClass::Socket,
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
         ],
         explored: true,
     },
@@ -157,13 +163,13 @@ pub const ALL: &[FaultKind] = &[
         name: "lose_reply",
         help: "the request takes effect, its reply never arrives",
         classes: &[
-            Class::Service,
-            Class::Fetch,
-            Class::Delivery,
-            Class::Rpc,
-            Class::Ai,
-            Class::Create,
-            Class::Read,
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
         ],
         explored: true,
     },
@@ -171,7 +177,13 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::Duplicate,
         name: "duplicate",
         help: "the request takes effect twice; a batch reaches two invocations at once",
-        classes: &[Class::Service, Class::Fetch, Class::Delivery, Class::Event, Class::Read],
+        classes: &[
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Event,
+            CallClass::Read,
+        ],
         explored: true,
     },
     FaultKind {
@@ -185,14 +197,14 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::LoseEvent,
         name: "lose_event",
         help: "a notification never reaches its queue (no guarantee is published for that hop)",
-        classes: &[Class::Event],
+        classes: &[CallClass::Event],
         explored: false,
     },
     FaultKind {
         fault: Fault::FewLabels,
         name: "few_labels",
         help: "the model answers with fewer labels than usual, or none (code = how many)",
-        classes: &[Class::Ai],
+        classes: &[CallClass::Ai],
         explored: true,
     },
     FaultKind {
@@ -206,14 +218,14 @@ pub const ALL: &[FaultKind] = &[
         fault: Fault::FalseExists,
         name: "false_exists",
         help: "create says the instance exists: though it does not (code = 0), or as it is made (1)",
-        classes: &[Class::Create],
+        classes: &[CallClass::Create],
         explored: true,
     },
     FaultKind {
         fault: Fault::StaleRead,
         name: "stale_read",
         help: "a replica answers a read in a session without the latest writes (code = how many)",
-        classes: &[Class::Read],
+        classes: &[CallClass::Read],
         explored: true,
     },
     FaultKind {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::protocol::error::Error;
-use crate::protocol::fault::Class;
+use crate::protocol::fault::CallClass;
 use crate::protocol::http::Request;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::site::OpCode;
@@ -161,19 +161,19 @@ impl Op {
     }
 
     /// The sort of crossing it is.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> CallClass {
         match self {
-            Op::D1(op) if op.may_lag() => Class::Read,
-            Op::R2(_) | Op::Queue(_) | Op::D1(_) => Class::Service,
-            Op::Ai(_) => Class::Ai,
-            Op::Workflow(op) if op.engine().is_some() => Class::Journal,
-            Op::Workflow(op) if !workflow::Anomaly::of(op).is_empty() => Class::Create,
-            Op::Workflow(_) => Class::Service,
-            Op::Fetch { .. } => Class::Fetch,
-            Op::Deliver { .. } | Op::Alarm { .. } => Class::Delivery,
-            Op::Notify { .. } => Class::Event,
-            Op::Rpc { .. } | Op::Connect { .. } => Class::Rpc,
-            Op::SocketMessage { .. } | Op::Push { .. } => Class::Socket,
+            Op::D1(op) if op.may_lag() => CallClass::Read,
+            Op::R2(_) | Op::Queue(_) | Op::D1(_) => CallClass::Service,
+            Op::Ai(_) => CallClass::Ai,
+            Op::Workflow(op) if op.engine().is_some() => CallClass::Journal,
+            Op::Workflow(op) if !workflow::Anomaly::of(op).is_empty() => CallClass::Create,
+            Op::Workflow(_) => CallClass::Service,
+            Op::Fetch { .. } => CallClass::Fetch,
+            Op::Deliver { .. } | Op::Alarm { .. } => CallClass::Delivery,
+            Op::Notify { .. } => CallClass::Event,
+            Op::Rpc { .. } | Op::Connect { .. } => CallClass::Rpc,
+            Op::SocketMessage { .. } | Op::Push { .. } => CallClass::Socket,
         }
     }
 

@@ -7,7 +7,7 @@ use crate::values::hash::{StableHasher, mix};
 
 /// What is being chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ChoiceKind {
     /// Which of the ready tasks is polled next.
     Ready,
     /// Which of the pending deliveries to one target arrives next.
@@ -34,38 +34,38 @@ pub enum Kind {
     Random,
 }
 
-impl Kind {
+impl ChoiceKind {
     /// Every kind, in the order of their discriminants.
-    pub const ALL: [Kind; 12] = [
-        Kind::Ready,
-        Kind::Order,
-        Kind::Latency,
-        Kind::Verdict,
-        Kind::Amount,
-        Kind::Crash,
-        Kind::Evict,
-        Kind::Jitter,
-        Kind::Restart,
-        Kind::Pick,
-        Kind::Mood,
-        Kind::Random,
+    pub const ALL: [ChoiceKind; 12] = [
+        ChoiceKind::Ready,
+        ChoiceKind::Order,
+        ChoiceKind::Latency,
+        ChoiceKind::Verdict,
+        ChoiceKind::Amount,
+        ChoiceKind::Crash,
+        ChoiceKind::Evict,
+        ChoiceKind::Jitter,
+        ChoiceKind::Restart,
+        ChoiceKind::Pick,
+        ChoiceKind::Mood,
+        ChoiceKind::Random,
     ];
 
     /// The word that stands for it in a tape.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Ready => "ready",
-            Kind::Order => "order",
-            Kind::Latency => "latency",
-            Kind::Verdict => "verdict",
-            Kind::Amount => "amount",
-            Kind::Crash => "crash",
-            Kind::Evict => "evict",
-            Kind::Jitter => "jitter",
-            Kind::Restart => "restart",
-            Kind::Pick => "pick",
-            Kind::Mood => "mood",
-            Kind::Random => "random",
+            ChoiceKind::Ready => "ready",
+            ChoiceKind::Order => "order",
+            ChoiceKind::Latency => "latency",
+            ChoiceKind::Verdict => "verdict",
+            ChoiceKind::Amount => "amount",
+            ChoiceKind::Crash => "crash",
+            ChoiceKind::Evict => "evict",
+            ChoiceKind::Jitter => "jitter",
+            ChoiceKind::Restart => "restart",
+            ChoiceKind::Pick => "pick",
+            ChoiceKind::Mood => "mood",
+            ChoiceKind::Random => "random",
         }
     }
 }
@@ -189,7 +189,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Site {
     /// What is chosen.
-    pub kind: Kind,
+    pub kind: ChoiceKind,
     /// The host that makes the call, or that is being scheduled.
     pub host: Arc<str>,
     /// The call, or [`OpCode::NONE`].
@@ -204,7 +204,7 @@ impl Site {
 }
 
 /// A site's key from its parts. Hosts hash their name once, so no string is built during a run.
-pub(crate) fn key(kind: Kind, host_hash: u64, op: OpCode) -> u64 {
+pub(crate) fn key(kind: ChoiceKind, host_hash: u64, op: OpCode) -> u64 {
     mix(host_hash ^ mix(((kind as u64) << 8 | u64::from(op.0)) + 1))
 }
 
@@ -225,10 +225,11 @@ impl std::str::FromStr for Site {
         let (kind, rest) = text.split_once(' ').ok_or_else(|| {
             format!("`{text}` is not a site: expected `KIND HOST` or `KIND HOST>CALL`")
         })?;
-        let kind = Kind::ALL.into_iter().find(|known| known.name() == kind).ok_or_else(|| {
-            let known = Kind::ALL.map(Kind::name).join(", ");
-            format!("`{kind}` is not a kind of choice: expected one of {known}")
-        })?;
+        let kind =
+            ChoiceKind::ALL.into_iter().find(|known| known.name() == kind).ok_or_else(|| {
+                let known = ChoiceKind::ALL.map(ChoiceKind::name).join(", ");
+                format!("`{kind}` is not a kind of choice: expected one of {known}")
+            })?;
         let (host, op) = match rest.rsplit_once('>') {
             None => (rest, OpCode::NONE),
             Some((host, op)) => (
@@ -254,7 +255,7 @@ mod tests {
     #[test]
     fn sites_that_differ_in_any_part_have_different_keys() {
         let mut keys = std::collections::BTreeSet::new();
-        for kind in Kind::ALL {
+        for kind in ChoiceKind::ALL {
             for host in ["a", "b"] {
                 for op in [OpCode::NONE, OpCode(1), OpCode(2)] {
                     assert!(keys.insert(Site { kind, host: host.into(), op }.key()));

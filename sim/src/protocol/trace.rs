@@ -20,7 +20,7 @@ use crate::protocol::reply::Outcome;
 use crate::services::queue::{Fate, MessageId};
 use crate::services::sqlite::RowChange;
 use crate::values::hash::StableHasher;
-use crate::values::push_in_place::put;
+use crate::values::push_in_place::push_in_place;
 use crate::values::time::Time;
 
 /// The number of an answer in a trace: see [`Trace::outcome`].
@@ -35,13 +35,13 @@ pub struct Event {
     /// To whom: an index into [`Trace::actors`].
     pub actor: u16,
     /// What.
-    pub what: What,
+    pub kind: EventKind,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "what")]
-pub enum What {
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum EventKind {
     /// A host came up, for the first time or again.
     Boot {
         /// Which life this is, counting from 1.
@@ -193,7 +193,7 @@ impl Trace {
     #[inline(always)]
     pub fn keep(&mut self, outcome: Outcome) -> OutcomeId {
         let id = OutcomeId(self.outcomes.len() as u32);
-        put(&mut self.outcomes, outcome);
+        push_in_place(&mut self.outcomes, outcome);
         id
     }
 
@@ -209,10 +209,12 @@ impl Trace {
 
     /// What `event` carries besides itself: the question, the answer, or both.
     pub fn carried(&self, event: &Event) -> (Option<&Op>, Option<&Outcome>) {
-        match event.what {
-            What::Call { call } | What::Begin { call } => (Some(self.op(call)), None),
-            What::Effect { call, outcome } => (Some(self.op(call)), Some(self.outcome(outcome))),
-            What::End { outcome, .. } | What::Return { outcome, .. } => {
+        match event.kind {
+            EventKind::Call { call } | EventKind::Begin { call } => (Some(self.op(call)), None),
+            EventKind::Effect { call, outcome } => {
+                (Some(self.op(call)), Some(self.outcome(outcome)))
+            }
+            EventKind::End { outcome, .. } | EventKind::Return { outcome, .. } => {
                 (None, Some(self.outcome(outcome)))
             }
             _ => (None, None),
@@ -232,8 +234,8 @@ impl Trace {
     /// Everything that took effect or was refused, in order: the index of the event, what was asked,
     /// what came of it.
     pub fn effects(&self) -> impl Iterator<Item = (usize, &Op, &Outcome)> {
-        self.events.iter().enumerate().filter_map(|(at, event)| match event.what {
-            What::Effect { call, outcome } => Some((at, self.op(call), self.outcome(outcome))),
+        self.events.iter().enumerate().filter_map(|(at, event)| match event.kind {
+            EventKind::Effect { call, outcome } => Some((at, self.op(call), self.outcome(outcome))),
             _ => None,
         })
     }
@@ -250,7 +252,7 @@ impl Trace {
         for event in &self.events {
             (event.at, event.actor).hash(&mut hasher);
             // The number of an answer says nothing; the answer itself follows.
-            event.what.unnumbered().hash(&mut hasher);
+            event.kind.unnumbered().hash(&mut hasher);
             self.carried(event).hash(&mut hasher);
         }
         TraceHash(hasher.finish())
@@ -274,13 +276,13 @@ impl Trace {
     #[inline(always)]
     pub(crate) fn add_op(&mut self, op: Op) -> u32 {
         let call = self.ops.len() as u32;
-        put(&mut self.ops, Some(op));
+        push_in_place(&mut self.ops, Some(op));
         call
     }
 
     #[inline(always)]
-    pub(crate) fn record(&mut self, at: Time, actor: u16, what: What) {
-        put(&mut self.events, Event { at, actor, what });
+    pub(crate) fn record(&mut self, at: Time, actor: u16, kind: EventKind) {
+        push_in_place(&mut self.events, Event { at, actor, kind });
     }
 }
 
@@ -289,7 +291,7 @@ impl PartialEq for Trace {
     fn eq(&self, other: &Trace) -> bool {
         let same = |(one, two): (&Event, &Event)| {
             (one.at, one.actor) == (two.at, two.actor)
-                && one.what.unnumbered() == two.what.unnumbered()
+                && one.kind.unnumbered() == two.kind.unnumbered()
                 && self.carried(one) == other.carried(two)
         };
         self.actors == other.actors
@@ -300,14 +302,14 @@ impl PartialEq for Trace {
 
 impl Eq for Trace {}
 
-impl What {
+impl EventKind {
     /// The same without the number of its answer.
-    fn unnumbered(&self) -> std::borrow::Cow<'_, What> {
+    fn unnumbered(&self) -> std::borrow::Cow<'_, EventKind> {
         let outcome = OutcomeId::default();
         std::borrow::Cow::Owned(match *self {
-            What::Effect { call, .. } => What::Effect { call, outcome },
-            What::End { call, .. } => What::End { call, outcome },
-            What::Return { call, .. } => What::Return { call, outcome },
+            EventKind::Effect { call, .. } => EventKind::Effect { call, outcome },
+            EventKind::End { call, .. } => EventKind::End { call, outcome },
+            EventKind::Return { call, .. } => EventKind::Return { call, outcome },
             _ => return std::borrow::Cow::Borrowed(self),
         })
     }

@@ -25,13 +25,13 @@ use crate::scenario::Scenario;
 /// use thunderhead_sim::Script;
 ///
 /// let text = r#"
-/// story  = "The reply to the upload is lost and the client tries again."
+/// story = "The reply to the upload is lost and the client tries again."
 /// system = "relay"
-/// send   = [{ at = "0s", fetch = "PUT /cat.jpg", body = "v1", retries = 2 }]
+/// requests = [{ at = "0s", fetch = "PUT /cat.jpg", body = "v1", retries = 2 }]
 /// faults = [{ kind = "lose_reply", on = "fetch web/*" }]
 /// "#;
 /// let script = Script::parse("lost-reply.toml", text).unwrap().script;
-/// assert_eq!(script.scenario.sends.len(), 1);
+/// assert_eq!(script.scenario.requests.len(), 1);
 /// assert_eq!(Script::parse("again.toml", &script.to_toml()).unwrap().script, script);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct Script {
     /// What is sent and what goes wrong.
     pub scenario: Scenario,
     /// Where the choices that the script leaves open come from.
-    pub choices: Choices,
+    pub choices: ScriptChoices,
     /// What must come of it; when not said, every promise holds.
     pub expect: Option<Vec<Expect>>,
     /// For a failure: what was recorded of it.
@@ -54,10 +54,10 @@ pub struct Script {
 
 /// Where the choices come from that a script leaves open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choices {
+pub enum ScriptChoices {
     /// All are benign: only what the script asks for goes wrong.
     Benign,
-    /// Random by this seed, within the faults of the script's `storm`.
+    /// Random by this seed, within the script's `drawn_faults`.
     Seed(u64),
     /// These, exactly.
     Tape(Tape),
@@ -67,14 +67,14 @@ pub enum Choices {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// What is expected of the promise.
-    pub word: ExpectWord,
+    pub word: Expectation,
     /// The promise.
-    pub invariant: String,
+    pub promise: String,
 }
 
 /// What can be expected of a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpectWord {
+pub enum Expectation {
     /// It holds at every moment.
     Always,
     /// It holds when all is quiet.
@@ -85,25 +85,29 @@ pub enum ExpectWord {
     Violates,
 }
 
-impl ExpectWord {
+impl Expectation {
     /// Every word.
-    pub const ALL: [ExpectWord; 4] =
-        [ExpectWord::Always, ExpectWord::Eventually, ExpectWord::Sometimes, ExpectWord::Violates];
+    pub const ALL: [Expectation; 4] = [
+        Expectation::Always,
+        Expectation::Eventually,
+        Expectation::Sometimes,
+        Expectation::Violates,
+    ];
 
     /// The word as scripts have it.
     pub fn name(self) -> &'static str {
         match self {
-            ExpectWord::Always => "always",
-            ExpectWord::Eventually => "eventually",
-            ExpectWord::Sometimes => "sometimes",
-            ExpectWord::Violates => "violates",
+            Expectation::Always => "always",
+            Expectation::Eventually => "eventually",
+            Expectation::Sometimes => "sometimes",
+            Expectation::Violates => "violates",
         }
     }
 }
 
 impl fmt::Display for Expect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.word.name(), self.invariant)
+        write!(f, "{} {}", self.word.name(), self.promise)
     }
 }
 
@@ -113,7 +117,7 @@ pub struct Failure {
     /// The version of Thunderhead that wrote it.
     pub thunderhead: String,
     /// The promise that was broken.
-    pub invariant: String,
+    pub promise: String,
     /// How.
     pub message: String,
     /// The seed that found it, when a seed did.
@@ -130,11 +134,12 @@ impl Script {
     /// Where its choices come from, for [`simulate`](crate::simulate).
     pub fn source(&self) -> Source {
         match &self.choices {
-            Choices::Benign => Source::Tape(Tape::benign()),
-            Choices::Tape(tape) => Source::Tape(tape.clone()),
-            Choices::Seed(seed) => {
-                Source::Random { seed: *seed, swarm: Swarm::of_seed(*seed, self.scenario.faults) }
-            }
+            ScriptChoices::Benign => Source::Tape(Tape::benign()),
+            ScriptChoices::Tape(tape) => Source::Tape(tape.clone()),
+            ScriptChoices::Seed(seed) => Source::Random {
+                seed: *seed,
+                swarm: Swarm::of_seed(*seed, self.scenario.drawn_faults),
+            },
         }
     }
 
@@ -158,18 +163,18 @@ pub struct ScriptFile {
     pub script: Script,
     file: String,
     text: String,
-    places: BTreeMap<Place, Range<usize>>,
+    places: BTreeMap<ScriptPlace, Range<usize>>,
 }
 
 /// A part of a script that only a reader who knows the system can judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ScriptPlace {
     /// The system's name.
     System,
     /// The variant's name.
     Variant,
     /// The receiver of a request, by its index.
-    SendTo(usize),
+    RequestTo(usize),
     /// The target of a fault, by its index among all faults of the script.
     FaultOn(usize),
     /// An expectation, by its index.
@@ -187,7 +192,7 @@ impl ScriptFile {
     /// An objection to what stands at `place`; to the whole file when it is not there.
     pub fn object(
         &self,
-        place: Place,
+        place: ScriptPlace,
         wrong: impl Into<String>,
         fix: impl Into<String>,
     ) -> ScriptError {
@@ -196,10 +201,10 @@ impl ScriptFile {
     }
 
     /// The places of all faults, in the order of the file, with the names they strike.
-    pub fn faults_on(&self) -> impl Iterator<Item = (Place, &str)> {
+    pub fn faults_on(&self) -> impl Iterator<Item = (ScriptPlace, &str)> {
         self.places
             .iter()
-            .filter(|(place, _)| matches!(place, Place::FaultOn(_)))
+            .filter(|(place, _)| matches!(place, ScriptPlace::FaultOn(_)))
             .map(|(place, span)| (*place, self.text[span.clone()].trim_matches(['"', '\''])))
     }
 }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::fault::{Class, Fault};
+use crate::protocol::fault::{CallClass, Fault};
 use crate::protocol::op::Op;
 
 /// One scripted fault.
 ///
 /// It strikes the first `times` matching calls after skipping `skip`, or each with a `chance`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Rule {
+pub struct ScriptedFault {
     /// What happens.
     pub fault: Fault,
     /// To which calls.
@@ -28,15 +28,15 @@ pub struct Rule {
     pub code: Option<u32>,
 }
 
-impl Rule {
+impl ScriptedFault {
     /// The rule that strikes the first call matching `on`.
-    pub fn once(fault: Fault, on: &str) -> Rule {
+    pub fn once(fault: Fault, on: &str) -> ScriptedFault {
         let on = Filter::parse(on);
-        Rule { fault, on, times: 1, skip: 0, chance: None, by: None, code: None }
+        ScriptedFault { fault, on, times: 1, skip: 0, chance: None, by: None, code: None }
     }
 
     /// Whether this fault makes sense for such a call.
-    pub(crate) fn applies(&self, class: Class) -> bool {
+    pub(crate) fn applies(&self, class: CallClass) -> bool {
         self.fault.kind().classes.contains(&class)
     }
 }

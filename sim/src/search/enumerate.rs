@@ -16,8 +16,8 @@ use crate::engine::run::Run;
 /// use thunderhead_sim::*;
 ///
 /// let scenario = Scenario {
-///     sends: vec![Send::new(Time::ZERO, "GET", "/", "")],
-///     faults: FaultSet::crashes(),
+///     requests: vec![ClientRequest::new(Time::ZERO, "GET", "/", "")],
+///     drawn_faults: FaultSet::crashes(),
 ///     timing: Timing::Order,
 ///     ..Scenario::default()
 /// };

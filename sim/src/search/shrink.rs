@@ -25,8 +25,8 @@ impl Case {
     fn size(&self) -> (usize, usize, u64, u64, u64) {
         let strength = self.tape.0.iter().map(|deviation| u64::from(deviation.value)).sum();
         let lateness = self.tape.0.iter().map(|deviation| u64::from(deviation.nth)).sum();
-        let waiting = self.scenario.sends.iter().map(|send| send.at.as_ms()).sum();
-        (self.scenario.sends.len(), self.tape.len(), strength, lateness, waiting)
+        let waiting = self.scenario.requests.iter().map(|send| send.at.as_ms()).sum();
+        (self.scenario.requests.len(), self.tape.len(), strength, lateness, waiting)
     }
 }
 
@@ -103,11 +103,11 @@ enum Edit {
 /// The passes over a case, repeated until none helps.
 const PASSES: [fn(&Case) -> VecDeque<Edit>; 6] = [
     |case| cuts(case, case.tape.len().div_ceil(2), 0),
-    |case| (0..case.scenario.sends.len()).map(|send| Edit::Unsend { send }).collect(),
+    |case| (0..case.scenario.requests.len()).map(|send| Edit::Unsend { send }).collect(),
     unsends,
     |case| per_deviation(case, |d| d.value, |deviation, value| Edit::Weaken { deviation, value }),
     |case| per_deviation(case, |d| d.nth, |deviation, nth| Edit::Move { deviation, nth }),
-    |case| (0..case.scenario.sends.len()).map(|send| Edit::Hurry { send }).collect(),
+    |case| (0..case.scenario.requests.len()).map(|send| Edit::Hurry { send }).collect(),
 ];
 
 /// Cuts of `size` from `from` on, then of half that size over the whole tape, and so on.
@@ -122,11 +122,11 @@ fn cuts(case: &Case, size: usize, from: usize) -> VecDeque<Edit> {
 }
 
 fn unsends(case: &Case) -> VecDeque<Edit> {
-    let (sends, tape) = (case.scenario.sends.len(), &case.tape.0);
+    let (requests, tape) = (case.scenario.requests.len(), &case.tape.0);
     if tape.len() > FEW {
         return VecDeque::new();
     }
-    let moves = (0..sends).flat_map(|send| {
+    let moves = (0..requests).flat_map(|send| {
         let turns = tape.iter().enumerate().flat_map(move |(deviation, line)| {
             let earlier = 1..line.nth.min(TURNS);
             earlier.map(move |nth| Edit::UnsendAndMove { send, deviation, nth })
@@ -149,26 +149,26 @@ fn per_deviation(
 
 impl Edit {
     fn apply(self, case: &mut Case) {
-        let (sends, tape) = (&mut case.scenario.sends, &mut case.tape.0);
+        let (requests, tape) = (&mut case.scenario.requests, &mut case.tape.0);
         match self {
             Edit::Cut { at, size } => drop(tape.drain(at..(at + size).min(tape.len()))),
-            Edit::Unsend { send } => drop(sends.remove(send)),
+            Edit::Unsend { send } => drop(requests.remove(send)),
             Edit::UnsendAndMove { send, deviation, nth } => {
-                sends.remove(send);
+                requests.remove(send);
                 tape[deviation].nth = nth;
             }
             Edit::UnsendAndShift { send, by } => {
-                sends.remove(send);
+                requests.remove(send);
                 tape.iter_mut().for_each(|line| line.nth = line.nth.saturating_sub(by).max(1));
             }
             Edit::Weaken { deviation, value } => tape[deviation].value = value,
             Edit::Move { deviation, nth } => tape[deviation].nth = nth,
             Edit::Hurry { send } => {
-                let before = send.checked_sub(1).map_or(Time::ZERO, |before| sends[before].at);
-                let gap = sends[send].at - before;
+                let before = send.checked_sub(1).map_or(Time::ZERO, |before| requests[before].at);
+                let gap = requests[send].at - before;
                 // Sends need not be in order of time: one that is earlier than the gap is long
                 // stops at zero.
-                for later in &mut sends[send..] {
+                for later in &mut requests[send..] {
                     later.at = Time::ZERO + (later.at - (Time::ZERO + gap));
                 }
             }
@@ -254,12 +254,14 @@ pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<Run>) -> Shrinker
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::Send;
+    use crate::scenario::ClientRequest;
 
-    fn case(sends: u64, lines: &[&str]) -> Case {
-        let sends = (0..sends).map(|at| Send::new(Time::from_ms(at), "PUT", "/a", "")).collect();
+    fn case(requests: u64, lines: &[&str]) -> Case {
+        let requests = (0..requests)
+            .map(|at| ClientRequest::new(Time::from_ms(at), "PUT", "/a", ""))
+            .collect();
         let tape = Tape(lines.iter().map(|line| line.parse().unwrap()).collect());
-        Case { scenario: Scenario { sends, ..Scenario::default() }, tape }
+        Case { scenario: Scenario { requests, ..Scenario::default() }, tape }
     }
 
     fn minimal(start: Case, fails: impl Fn(&Case) -> bool) -> Case {
@@ -276,11 +278,11 @@ mod tests {
         let mut lines: Vec<&str> = noise.iter().map(String::as_str).collect();
         lines.insert(20, "verdict web>r2.put #7 = 4/8");
         let needs = |case: &Case| {
-            case.scenario.sends.len() >= 2
+            case.scenario.requests.len() >= 2
                 && case.tape.0.iter().any(|d| d.to_string().contains("r2.put") && d.value >= 3)
         };
         let small = minimal(case(5, &lines), needs);
-        assert_eq!(small.scenario.sends.len(), 2);
+        assert_eq!(small.scenario.requests.len(), 2);
         assert_eq!(small.tape.0.len(), 1);
         assert_eq!(small.tape.0[0].to_string(), "verdict web>r2.put #1 = 3/8");
     }
@@ -290,20 +292,20 @@ mod tests {
         // The third put of the run is lost, and it is the last request that matters.
         let start = case(3, &["verdict web>r2.put #3 = 1/2"]);
         let fails = |case: &Case| {
-            case.tape.0.first().map(|d| d.nth as usize) == Some(case.scenario.sends.len())
+            case.tape.0.first().map(|d| d.nth as usize) == Some(case.scenario.requests.len())
         };
         let small = minimal(start, fails);
-        assert_eq!(small.scenario.sends.len(), 1);
+        assert_eq!(small.scenario.requests.len(), 1);
         assert_eq!(small.tape.0[0].nth, 1);
     }
 
     #[test]
     fn requests_that_are_not_in_order_of_time_are_hurried_too() {
         let mut start = case(3, &[]);
-        start.scenario.sends[1].at = Time::from_ms(9_000);
-        start.scenario.sends[2].at = Time::from_ms(10);
-        let small = minimal(start, |case| case.scenario.sends.len() == 3);
-        assert!(small.scenario.sends.iter().all(|send| send.at == Time::ZERO));
+        start.scenario.requests[1].at = Time::from_ms(9_000);
+        start.scenario.requests[2].at = Time::from_ms(10);
+        let small = minimal(start, |case| case.scenario.requests.len() == 3);
+        assert!(small.scenario.requests.iter().all(|send| send.at == Time::ZERO));
     }
 
     #[test]

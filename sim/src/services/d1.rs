@@ -51,7 +51,7 @@ pub struct D1 {
 
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Applied {
     /// The answer to the caller.
     pub reply: Result<Reply, Error>,
     /// Rows that changed for good.
@@ -87,13 +87,13 @@ impl D1 {
 
     /// Carries out one operation. All of it takes effect or nothing, except that `exec` keeps the
     /// lines before the one that fails.
-    pub fn apply(&mut self, now: Time, op: &Op) -> Outcome {
+    pub fn apply(&mut self, now: Time, op: &Op) -> Applied {
         let Some(store) = self.databases.get_mut(op.database()) else {
             let error = Error::NoSuchDatabase(op.database().into());
-            return Outcome { reply: Err(error), changes: Vec::new() };
+            return Applied { reply: Err(error), changes: Vec::new() };
         };
         let reply = store.apply(now, op);
-        Outcome { reply, changes: store.take_changes() }
+        Applied { reply, changes: store.take_changes() }
     }
 
     /// What the primary answers to a query, for a look from outside.

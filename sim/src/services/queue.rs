@@ -22,7 +22,9 @@ mod message_batch;
 mod op;
 
 use backlog::{Backlog, Settled};
-pub use batch::{Batch, BatchResult, Delivery, Expiry, Fate, Outcome, RetryBatch, RetryMessage};
+pub use batch::{
+    Batch, BatchOutcome, BatchResult, Delivery, Expiry, Fate, RetryBatch, RetryMessage,
+};
 pub use body::{ContentType, MessageBody};
 pub use config::{ConfigError, ConsumerConfig, MAX_DELAY_SECONDS, Options, QueueConfig};
 pub use error::{Error, transient_errors};

@@ -100,7 +100,7 @@ pub struct Options {
 
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Outcome {
+pub struct Applied {
     /// The answer to the caller.
     pub reply: Result<Reply, Error>,
     /// Messages for queues, in the order of the changes they tell of.
@@ -135,13 +135,13 @@ impl R2 {
     }
 
     /// Carries out one operation, wholly or not at all.
-    pub fn apply(&mut self, now: Time, op: &Op) -> Outcome {
+    pub fn apply(&mut self, now: Time, op: &Op) -> Applied {
         if let Err(error) = op.check_arguments() {
-            return Outcome { reply: Err(error.into()), notifications: Vec::new() };
+            return Applied { reply: Err(error.into()), notifications: Vec::new() };
         }
         let mut turn = Turn { now, ids: &mut self.ids, notifications: Vec::new() };
         let reply = dispatch(&mut self.buckets, &mut turn, op);
-        Outcome { reply, notifications: turn.notifications }
+        Applied { reply, notifications: turn.notifications }
     }
 
     /// The current object at a key, for a look from outside.

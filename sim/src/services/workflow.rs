@@ -2,7 +2,7 @@
 //!
 //! The service is a plain state machine that owns everything durable. The body of an instance runs
 //! elsewhere, on an engine that can die at any moment, and reaches it by operations of its own:
-//! whoever drives both does what each [`Outcome`] lists under `follow`, and asks again for a step
+//! whoever drives both does what each [`Applied`] lists under `follow`, and asks again for a step
 //! when its time has come. Every life of an engine has a generation, and only the newest is heard.
 //! Where the local emulator differs from production's documentation, [`Options`] names the
 //! difference.
@@ -40,7 +40,7 @@ pub use id::{Engine, StepCounter, StepKey, StepKind};
 use instances::Instances;
 pub use op::{AttemptResult, CreateOptions, Op, RestartFrom, Retention};
 pub use reply::{
-    BatchError, Follow, InstanceStatus, Outcome, Progress, Reply, Status, StepEvent, WorkflowEvent,
+    Applied, BatchError, Follow, InstanceStatus, Progress, Reply, Status, StepEvent, WorkflowEvent,
 };
 pub use step::{Backoff, DEFAULT_RETRIES, DEFAULT_STEP_TIMEOUT, Policy, Retries, StepConfig};
 pub use step_error::StepError;
@@ -120,18 +120,18 @@ impl Workflows {
     }
 
     /// Carries out one operation, of an application or of an engine.
-    pub fn apply(&mut self, now: Time, op: &Op) -> Outcome {
+    pub fn apply(&mut self, now: Time, op: &Op) -> Applied {
         self.apply_with(now, op, None)
     }
 
     /// The same, with something odd happening to it. What cannot happen to it does not.
-    pub fn apply_with(&mut self, now: Time, op: &Op, anomaly: Option<Anomaly>) -> Outcome {
+    pub fn apply_with(&mut self, now: Time, op: &Op, anomaly: Option<Anomaly>) -> Applied {
         let mut follow = Vec::new();
         let reply = match self.workflows.get_mut(op.workflow()) {
             Some(instances) => instances.apply(now, (op, anomaly), &mut self.numbers, &mut follow),
             None => Err(Error::refused(Code::WorkflowNotFound, "", Options::default())),
         };
-        Outcome { reply, follow }
+        Applied { reply, follow }
     }
 
     /// The state of an instance, for reports; it does not touch anything.

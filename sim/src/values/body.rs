@@ -27,12 +27,12 @@ pub struct Body(Bytes);
 #[derive(Clone)]
 #[repr(u64)]
 enum Bytes {
-    Few(Few),
-    Many(Arc<[u8]>),
+    Inline(Inline),
+    Shared(Arc<[u8]>),
 }
 
 #[derive(Clone, Copy)]
-struct Few {
+struct Inline {
     len: u8,
     bytes: [u8; FEW],
 }
@@ -42,14 +42,14 @@ const FEW: usize = 15;
 impl Body {
     /// No bytes at all.
     pub fn empty() -> Body {
-        Body(Bytes::Few(Few { len: 0, bytes: [0; FEW] }))
+        Body(Bytes::Inline(Inline { len: 0, bytes: [0; FEW] }))
     }
 
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
-            Bytes::Few(few) => &few.bytes[..usize::from(few.len)],
-            Bytes::Many(bytes) => bytes,
+            Bytes::Inline(few) => &few.bytes[..usize::from(few.len)],
+            Bytes::Shared(bytes) => bytes,
         }
     }
 
@@ -122,9 +122,9 @@ impl From<&[u8]> for Body {
         match few.get_mut(..bytes.len()) {
             Some(place) => {
                 place.copy_from_slice(bytes);
-                Body(Bytes::Few(Few { len: bytes.len() as u8, bytes: few }))
+                Body(Bytes::Inline(Inline { len: bytes.len() as u8, bytes: few }))
             }
-            None => Body(Bytes::Many(Arc::from(bytes))),
+            None => Body(Bytes::Shared(Arc::from(bytes))),
         }
     }
 }
@@ -208,7 +208,7 @@ mod tests {
             let bytes: Vec<u8> = (0..len).map(|at| at as u8).collect();
             let body = Body::from(&bytes[..]);
             assert_eq!((body.bytes(), body.len(), body.is_empty()), (&bytes[..], len, len == 0));
-            assert_eq!(body, Body(Bytes::Many(Arc::from(&bytes[..]))));
+            assert_eq!(body, Body(Bytes::Shared(Arc::from(&bytes[..]))));
         }
     }
 

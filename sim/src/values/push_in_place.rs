@@ -4,7 +4,7 @@
 /// is made in one place and copied to another, and a copy of what has just been written is slow. Where there
 /// is room, it is written where it stays.
 #[inline(always)]
-pub(crate) fn put<T>(list: &mut Vec<T>, item: T) {
+pub(crate) fn push_in_place<T>(list: &mut Vec<T>, item: T) {
     if list.len() < list.capacity() {
         list.push(item);
     } else {

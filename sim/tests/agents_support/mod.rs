@@ -97,12 +97,12 @@ impl DurableObject for Board {
 /// What goes wrong in a run, and what is chosen in it.
 #[derive(Default)]
 pub struct Weather {
-    rules: Vec<Rule>,
+    rules: Vec<ScriptedFault>,
     tape: &'static [&'static str],
 }
 
 impl Weather {
-    pub fn rule(rule: Rule) -> Weather {
+    pub fn rule(rule: ScriptedFault) -> Weather {
         Weather { rules: vec![rule], ..Weather::default() }
     }
 
@@ -122,7 +122,7 @@ where
     C: Future<Output = ()> + 'static,
 {
     let Weather { rules, tape } = weather;
-    let scenario = Scenario { rules, ..Scenario::default() };
+    let scenario = Scenario { faults: rules, ..Scenario::default() };
     let tape = Tape(tape.iter().map(|choice| choice.parse().unwrap()).collect());
     let run = simulate(&scenario, &Source::Tape(tape), &|cloud| {
         cloud.durable_object::<Board>("BOARD");
@@ -138,8 +138,8 @@ where
 
 /// What was logged.
 pub fn log(run: &Run) -> Vec<String> {
-    let said = run.trace.events().iter().filter_map(|event| match &event.what {
-        What::Log { text } => Some(text.to_string()),
+    let said = run.trace.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Log { text } => Some(text.to_string()),
         _ => None,
     });
     said.collect()

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use thunderhead_sim::Time;
-use thunderhead_sim::d1::{Answer, D1, D1Result, Error, Op, Outcome, Reply, Statement};
+use thunderhead_sim::d1::{Answer, Applied, D1, D1Result, Error, Op, Reply, Statement};
 use thunderhead_sim::sqlite::{Row, Value};
 
 pub struct Db {
@@ -20,7 +20,7 @@ impl Db {
         Db { d1, now: Time::ZERO }
     }
 
-    pub fn outcome(&mut self, op: Op) -> Outcome {
+    pub fn outcome(&mut self, op: Op) -> Applied {
         self.d1.apply(self.now, &op)
     }
 

@@ -196,8 +196,8 @@ pub fn probe<F: Future<Output = ()> + 'static>(work: impl Fn(Env) -> F + 'static
     })
     .unwrap();
     assert_eq!(run.end, End::Quiet, "{}", run.trace);
-    let said = run.trace.events().iter().filter_map(|event| match &event.what {
-        What::Log { text } if &**text != "constructed" => Some(text.to_string()),
+    let said = run.trace.events().iter().filter_map(|event| match &event.kind {
+        EventKind::Log { text } if &**text != "constructed" => Some(text.to_string()),
         _ => None,
     });
     said.collect()

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
-    Batch, BatchResult, ConsumerConfig, MessageBatch, MessageBody, MessageSendRequest, Metrics, Op,
-    Outcome, QueueConfig, Queues, Reply,
+    Batch, BatchOutcome, BatchResult, ConsumerConfig, MessageBatch, MessageBody,
+    MessageSendRequest, Metrics, Op, QueueConfig, Queues, Reply,
 };
 
 /// What a handler that fails returns.
@@ -124,8 +124,8 @@ impl Driver {
         consumer.calls += 1;
         let handle = MessageBatch::new(batch.clone());
         let outcome = match (consumer.handler)(&handle, consumer.calls) {
-            Ok(()) => Outcome::Ok,
-            Err(Throw) => Outcome::Exception,
+            Ok(()) => BatchOutcome::Ok,
+            Err(Throw) => BatchOutcome::Exception,
         };
         self.log.push((self.now, batch.clone()));
         self.running.push((self.now + consumer.lasts, batch, handle.result(outcome)));

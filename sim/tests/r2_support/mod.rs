@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use thunderhead_sim::Time;
 use thunderhead_sim::r2::{
-    BucketConfig, Date, Error, ListOptions, Listing, Notify, Object, Op, Outcome, R2, Reply,
+    Applied, BucketConfig, Date, Error, ListOptions, Listing, Notify, Object, Op, R2, Reply,
 };
 
 pub const BUCKET: &str = "photos";
@@ -41,7 +41,7 @@ impl Store {
     }
 
     pub fn call(&mut self, op: Op) -> Result<Reply, Error> {
-        let Outcome { reply, notifications } = self.r2.apply(self.now, &op);
+        let Applied { reply, notifications } = self.r2.apply(self.now, &op);
         self.notified.extend(notifications);
         reply
     }

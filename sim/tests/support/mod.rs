@@ -28,14 +28,16 @@ fn short(body: &MessageBody) -> String {
 }
 
 /// Uploads at the given milliseconds, each once.
-pub fn uploads(at: &[u64]) -> Vec<Send> {
-    let send = |(n, at): (usize, &u64)| Send::new(Time::from_ms(*at), "PUT", &format!("/{n}"), "x");
+pub fn uploads(at: &[u64]) -> Vec<ClientRequest> {
+    let send = |(n, at): (usize, &u64)| {
+        ClientRequest::new(Time::from_ms(*at), "PUT", &format!("/{n}"), "x")
+    };
     at.iter().enumerate().map(send).collect()
 }
 
 /// The benign run of `sends` with some scripted faults.
-pub fn play(sends: Vec<Send>, rules: Vec<Rule>) -> Run {
-    let scenario = Scenario { sends, rules, ..Scenario::default() };
+pub fn play(requests: Vec<ClientRequest>, rules: Vec<ScriptedFault>) -> Run {
+    let scenario = Scenario { requests, faults: rules, ..Scenario::default() };
     simulate(&scenario, &Source::Tape(Tape::benign()), &mount).expect("the scenario fits")
 }
 

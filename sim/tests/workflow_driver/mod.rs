@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use thunderhead_sim::workflow::{
-    Anomaly, AttemptResult, Engine, Error, Follow, InstanceStatus, Op, Outcome, Progress, Reply,
+    Anomaly, Applied, AttemptResult, Engine, Error, Follow, InstanceStatus, Op, Progress, Reply,
     Status, StepConfig, StepCounter, StepError, StepEvent, StepKey, WorkflowConfig, Workflows,
 };
 use thunderhead_sim::{Body, Time};
@@ -102,7 +102,7 @@ impl Driver {
     }
 
     pub fn apply_with(&mut self, op: &Op, anomaly: Option<Anomaly>) -> Result<Reply, Error> {
-        let Outcome { reply, follow } = self.workflows.apply_with(self.now, op, anomaly);
+        let Applied { reply, follow } = self.workflows.apply_with(self.now, op, anomaly);
         for follow in follow {
             self.follows.push(follow.to_string());
             match follow {

@@ -2,7 +2,7 @@
 //! desk and an operator who help, and people who ask how things stand.
 
 use serde_json::json;
-use thunderhead_sim::{Rng, Send, Time};
+use thunderhead_sim::{ClientRequest, Rng, Time};
 
 /// Guests who are in the house from the start; the fourth may not leave, because of the bill.
 const GUESTS: [&str; 5] = ["ann", "bob", "cid", "dan", "eve"];
@@ -12,8 +12,8 @@ const STRANGERS: [&str; 2] = ["abe", "zed"];
 const GAPS_MS: [u64; 5] = [0, 3, 40, 700, 8_000];
 
 /// One to three groups of one to three guests, and what goes around them.
-pub fn draw(rng: &mut Rng) -> Vec<Send> {
-    let mut sends = Vec::new();
+pub fn draw(rng: &mut Rng) -> Vec<ClientRequest> {
+    let mut requests = Vec::new();
     let mut at = 0;
     let mut free: Vec<&str> = GUESTS.to_vec();
     for number in 0..1 + rng.below(3) {
@@ -31,38 +31,38 @@ pub fn draw(rng: &mut Rng) -> Vec<Send> {
             break;
         }
         let group = format!("g{number}");
-        sends.push(start(at, &group, &guests));
-        around(rng, at, &group, &guests, &mut sends);
+        requests.push(start(at, &group, &guests));
+        around(rng, at, &group, &guests, &mut requests);
     }
-    sends
+    requests
 }
 
 /// What may happen around a group.
-fn around(rng: &mut Rng, at: u64, group: &str, guests: &[&str], sends: &mut Vec<Send>) {
+fn around(rng: &mut Rng, at: u64, group: &str, guests: &[&str], requests: &mut Vec<ClientRequest>) {
     let later = |rng: &mut Rng| at + [1, 300, 5_000, 20_000][rng.below(4) as usize];
     if let Some(stranger) = STRANGERS.iter().find(|name| guests.contains(name))
         && rng.chance(600)
     {
         // In time, or when the command has been set aside; then an operator has to know.
         let repaired = if rng.chance(512) { later(rng) } else { at + 400_000 };
-        sends.push(come(repaired, stranger, 900));
-        sends.push(post(repaired + 10_000, "/operator/unpark"));
+        requests.push(come(repaired, stranger, 900));
+        requests.push(post(repaired + 10_000, "/operator/unpark"));
     }
     if rng.chance(200) {
         let again = later(rng);
         let guest = guests[rng.below(guests.len() as u32) as usize];
-        sends.push(come(again, guest, 50));
+        requests.push(come(again, guest, 50));
         if rng.chance(512) {
-            sends.push(start(again + 10_000, &format!("{group}-again"), &[guest]));
+            requests.push(start(again + 10_000, &format!("{group}-again"), &[guest]));
         }
     }
     if rng.chance(100) {
         let guest = guests[rng.below(guests.len() as u32) as usize];
         let told = if rng.chance(512) { "left" } else { "stays" };
-        sends.push(post(later(rng), &format!("/groups/{group}/guests/{guest}/{told}")));
+        requests.push(post(later(rng), &format!("/groups/{group}/guests/{guest}/{told}")));
     }
     if rng.chance(300) {
-        sends.push(ask(later(rng), &format!("/groups/{group}")));
+        requests.push(ask(later(rng), &format!("/groups/{group}")));
     }
     if rng.chance(300) {
         let path = match rng.below(4) {
@@ -71,32 +71,32 @@ fn around(rng: &mut Rng, at: u64, group: &str, guests: &[&str], sends: &mut Vec<
             2 => "/pending?limit=1".to_string(),
             _ => format!("/pending?after={group}:3&limit=2"),
         };
-        sends.push(ask(later(rng), &path));
+        requests.push(ask(later(rng), &path));
     }
     if rng.chance(50) {
-        sends.push(ask(later(rng), "/operator/parked"));
+        requests.push(ask(later(rng), "/operator/parked"));
     }
 }
 
 /// A group of two: two commands.
-pub fn smallest() -> Vec<Send> {
+pub fn smallest() -> Vec<ClientRequest> {
     vec![start(0, "g0", &["ann", "bob"])]
 }
 
-fn start(at: u64, group: &str, guests: &[&str]) -> Send {
+fn start(at: u64, group: &str, guests: &[&str]) -> ClientRequest {
     let body = json!({ "guests": guests }).to_string();
-    Send::new(Time::from_ms(at), "POST", &format!("/groups/{group}"), body).retried(2)
+    ClientRequest::new(Time::from_ms(at), "POST", &format!("/groups/{group}"), body).retried(2)
 }
 
-fn come(at: u64, guest: &str, owed: u32) -> Send {
+fn come(at: u64, guest: &str, owed: u32) -> ClientRequest {
     let body = json!({ "owed": owed }).to_string();
-    Send::new(Time::from_ms(at), "POST", &format!("/guests/{guest}"), body).retried(2)
+    ClientRequest::new(Time::from_ms(at), "POST", &format!("/guests/{guest}"), body).retried(2)
 }
 
-fn post(at: u64, path: &str) -> Send {
-    Send::new(Time::from_ms(at), "POST", path, "").retried(2)
+fn post(at: u64, path: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at), "POST", path, "").retried(2)
 }
 
-fn ask(at: u64, path: &str) -> Send {
-    Send::new(Time::from_ms(at), "GET", path, "").retried(1)
+fn ask(at: u64, path: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at), "GET", path, "").retried(1)
 }

@@ -2,7 +2,7 @@
 //! keep, and questions about what became of them.
 
 use serde_json::json;
-use thunderhead_sim::{Rng, Send, Time};
+use thunderhead_sim::{ClientRequest, Rng, Time};
 
 use super::pair::{comparison_id, pair_key};
 use super::target::Target;
@@ -23,10 +23,10 @@ const GAPS_MS: [u64; 6] = [0, 0, 3, 40, 1_000, 6_000];
 const LATER_MS: [u64; 4] = [1, 500, 8_000, 40_000];
 
 /// Up to four comparisons, with what goes around them.
-pub fn workload(rng: &mut Rng) -> Vec<Send> {
-    let mut sends = Vec::new();
+pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
+    let mut requests = Vec::new();
     if rng.chance(640) {
-        sends.push(keep(0, USUAL, 1 + rng.below(2)));
+        requests.push(keep(0, USUAL, 1 + rng.below(2)));
     }
     let mut at = 0;
     let other = OTHERS[rng.below(OTHERS.len() as u32) as usize];
@@ -39,38 +39,38 @@ pub fn workload(rng: &mut Rng) -> Vec<Send> {
             _ => USUAL,
         };
         let request = format!("r{turn}");
-        sends.push(compare(at, pair, &request));
+        requests.push(compare(at, pair, &request));
         if rng.chance(400) {
             let later = at + LATER_MS[rng.below(LATER_MS.len() as u32) as usize];
             let asked = if rng.chance(100) { "nobody's".into() } else { request };
-            sends.push(ask(later, pair, &asked));
+            requests.push(ask(later, pair, &asked));
         }
     }
     if rng.chance(100) {
         let path = format!("/pairs/{}/history", key(USUAL));
-        sends.push(Send::new(Time::from_ms(at + 9_000), "GET", &path, "").retried(1));
+        requests.push(ClientRequest::new(Time::from_ms(at + 9_000), "GET", &path, "").retried(1));
     }
-    sends
+    requests
 }
 
 /// One comparison.
-pub fn smallest() -> Vec<Send> {
+pub fn smallest() -> Vec<ClientRequest> {
     vec![compare(0, USUAL, "r0")]
 }
 
-fn compare(at_ms: u64, (left, right): Pair, request: &str) -> Send {
+fn compare(at_ms: u64, (left, right): Pair, request: &str) -> ClientRequest {
     let body = json!({ "leftUrl": left, "rightUrl": right, "requestId": request });
-    Send::new(Time::from_ms(at_ms), "POST", "/compare", body.to_string()).retried(2)
+    ClientRequest::new(Time::from_ms(at_ms), "POST", "/compare", body.to_string()).retried(2)
 }
 
-fn keep(at_ms: u64, (left, right): Pair, keep: u32) -> Send {
+fn keep(at_ms: u64, (left, right): Pair, keep: u32) -> ClientRequest {
     let body = json!({ "leftUrl": left, "rightUrl": right, "keep": keep });
-    Send::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string()).retried(2)
+    ClientRequest::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string()).retried(2)
 }
 
-fn ask(at_ms: u64, pair: Pair, request: &str) -> Send {
+fn ask(at_ms: u64, pair: Pair, request: &str) -> ClientRequest {
     let path = format!("/compare/{}", comparison_id(&key(pair), request));
-    Send::new(Time::from_ms(at_ms), "GET", &path, "").retried(1)
+    ClientRequest::new(Time::from_ms(at_ms), "GET", &path, "").retried(1)
 }
 
 fn key((left, right): Pair) -> String {

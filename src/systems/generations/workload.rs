@@ -2,7 +2,7 @@
 //! under one key, and what strangers might send.
 
 use serde_json::json;
-use thunderhead_sim::{Rng, Send, Time};
+use thunderhead_sim::{ClientRequest, Rng, Time};
 
 use super::studio::STUDIO;
 
@@ -14,37 +14,42 @@ const TIMEOUTS: [Option<u64>; 6] = [None, None, Some(8), Some(25), Some(50), Som
 const NOBODY: &str = "01234567-89ab-7def-8123-456789abcdef";
 
 /// Up to three generations, with what goes around them.
-pub fn workload(rng: &mut Rng) -> Vec<Send> {
-    let mut sends = Vec::new();
+pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
+    let mut requests = Vec::new();
     let mut at = 0;
     for turn in 0..1 + rng.below(3) {
         at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
         let order = order(rng, turn);
         let how = if rng.chance(300) { "/watch" } else { "/poll" };
         let send = |at| {
-            let send = Send::new(Time::from_ms(at), "POST", how, order.clone());
-            Send { to: Some(STUDIO.into()), ..send }
+            let send = ClientRequest::new(Time::from_ms(at), "POST", how, order.clone());
+            ClientRequest { to: Some(STUDIO.into()), ..send }
         };
-        sends.push(send(at));
+        requests.push(send(at));
         // Somebody is impatient: the same request from another window.
         if rng.chance(150) {
-            sends.push(send(at + u64::from(rng.below(3)) * 700));
+            requests.push(send(at + u64::from(rng.below(3)) * 700));
         }
     }
     let late = at + u64::from(rng.below(30)) * 1_000;
     match rng.below(12) {
-        0 => sends.push(get(late, "/generations?tag=cats")),
-        1 => sends.push(get(late, "/artifacts?tag=cats")),
-        2 => sends.push(get(late, &format!("/generations/{NOBODY}"))),
-        3 => sends.push(webhook(late)),
+        0 => requests.push(get(late, "/generations?tag=cats")),
+        1 => requests.push(get(late, "/artifacts?tag=cats")),
+        2 => requests.push(get(late, &format!("/generations/{NOBODY}"))),
+        3 => requests.push(webhook(late)),
         _ => {}
     }
-    sends
+    requests
 }
 
 /// One picture.
-pub fn smallest() -> Vec<Send> {
-    vec![Send::new(Time::ZERO, "POST", "/generations", r#"{"model":"image-1","tags":["cats"]}"#)]
+pub fn smallest() -> Vec<ClientRequest> {
+    vec![ClientRequest::new(
+        Time::ZERO,
+        "POST",
+        "/generations",
+        r#"{"model":"image-1","tags":["cats"]}"#,
+    )]
 }
 
 fn order(rng: &mut Rng, turn: u32) -> String {
@@ -65,13 +70,13 @@ fn order(rng: &mut Rng, turn: u32) -> String {
     order.to_string()
 }
 
-fn get(at_ms: u64, path: &str) -> Send {
-    Send::new(Time::from_ms(at_ms), "GET", path, "").retried(1)
+fn get(at_ms: u64, path: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "GET", path, "").retried(1)
 }
 
 /// A webhook about a generation that there never was.
-fn webhook(at_ms: u64) -> Send {
+fn webhook(at_ms: u64) -> ClientRequest {
     let report = json!({ "taskUUID": format!("{NOBODY}-1"), "status": "failed" }).to_string();
     let path = format!("/webhook?generation_id={NOBODY}");
-    Send::new(Time::from_ms(at_ms), "POST", &path, report)
+    ClientRequest::new(Time::from_ms(at_ms), "POST", &path, report)
 }

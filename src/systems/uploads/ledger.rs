@@ -73,7 +73,7 @@ pub trait Ledger: Sized + 'static {
     fn open(storage: &ObjectStorage) -> Self;
 
     /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
-    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error>;
+    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error>;
 
     /// What is known of an event.
     fn status(&self, event_id: &str) -> Result<Option<Status>, Error>;

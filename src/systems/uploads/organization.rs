@@ -113,7 +113,7 @@ impl<L: Ledger> Organization<L> {
     /// Something happened to a name: describes what R2 holds now, and has it classified.
     async fn refresh(&self, name: &str) -> Result<Option<Event>, Error> {
         let found = self.look(name).await?;
-        let seen = self.ledger.describe(name, found.as_ref(), self.now())?;
+        let seen = self.ledger.told(name, found.as_ref(), self.now())?;
         self.invalidate(seen);
         if let Some(event) = &found {
             self.dispatch(name, event).await?;
@@ -196,7 +196,7 @@ impl<L: Ledger> Organization<L> {
     async fn image_gone(&self, about: &About) -> Result<Body, Error> {
         self.track(&workflow_id(&about.event_id))?;
         let found = self.look(&about.name).await?;
-        let seen = self.ledger.describe(&about.name, found.as_ref(), self.now())?;
+        let seen = self.ledger.told(&about.name, found.as_ref(), self.now())?;
         let started = self.ledger.started(&about.event_id, self.now())?;
         self.invalidate(seen || started);
         if found.is_some_and(|event| event.id == about.event_id) {

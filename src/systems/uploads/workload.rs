@@ -1,6 +1,6 @@
 //! What the outside world does to the system.
 
-use thunderhead_sim::{Body, Rng, Send, Time};
+use thunderhead_sim::{Body, ClientRequest, Rng, Time};
 
 const GAPS_MS: [u64; 6] = [0, 3, 40, 1_000, 2_500, 9_000];
 const NAMES: [&str; 3] = ["cat.jpg", "dog.jpg", "a/owl.jpg"];
@@ -9,25 +9,25 @@ const TAKES: [&str; 3] = ["one", "two", "three"];
 
 /// Up to seven things that happen to a few names of two organisations, mostly to one name: that is
 /// where the races are. Half of the time somebody is watching.
-pub fn draw(rng: &mut Rng) -> Vec<Send> {
+pub fn draw(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut at = 0;
-    let mut sends = Vec::new();
+    let mut requests = Vec::new();
     if rng.chance(512) {
-        sends.push(watch(rng.below(3) as u64 * 2_000, "acme"));
+        requests.push(watch(rng.below(3) as u64 * 2_000, "acme"));
     }
     for _ in 0..1 + rng.below(7) {
         at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
-        sends.push(one(rng, at));
+        requests.push(one(rng, at));
     }
-    sends
+    requests
 }
 
 /// One upload.
-pub fn smallest() -> Vec<Send> {
+pub fn smallest() -> Vec<ClientRequest> {
     vec![upload(0, "acme/cat.jpg", "one")]
 }
 
-fn one(rng: &mut Rng, at: u64) -> Send {
+fn one(rng: &mut Rng, at: u64) -> ClientRequest {
     let organisation = if rng.chance(150) { "globex" } else { "acme" };
     let name = if rng.chance(640) { NAMES[0] } else { NAMES[rng.below(3) as usize] };
     let key = format!("{organisation}/{name}");
@@ -40,34 +40,34 @@ fn one(rng: &mut Rng, at: u64) -> Send {
         26 => elsewhere(at, "MULTIPART", &key, take),
         // A picture that no model takes.
         27 => upload(at, &key, ""),
-        28 => Send::new(Time::from_ms(at), "DELETE", &format!("/{key}?as=eve@evil"), ""),
+        28 => ClientRequest::new(Time::from_ms(at), "DELETE", &format!("/{key}?as=eve@evil"), ""),
         29 => operate(at, "reconcile/acme", ""),
         30 => operate(at, "migrate/acme", ""),
         _ => operate(at, "notifications", r#"{"action":"PutObject"}"#),
     }
 }
 
-fn upload(at: u64, key: &str, bytes: impl Into<Body>) -> Send {
-    Send::new(Time::from_ms(at), "PUT", &member(key), bytes).retried(2)
+fn upload(at: u64, key: &str, bytes: impl Into<Body>) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at), "PUT", &member(key), bytes).retried(2)
 }
 
-fn delete(at: u64, key: &str) -> Send {
-    Send::new(Time::from_ms(at), "DELETE", &member(key), "").retried(2)
+fn delete(at: u64, key: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at), "DELETE", &member(key), "").retried(2)
 }
 
-fn watch(at: u64, organisation: &str) -> Send {
-    let send = Send::new(Time::from_ms(at), "GET", &member(organisation), "").retried(2);
-    Send { to: Some("browser".into()), ..send }
+fn watch(at: u64, organisation: &str) -> ClientRequest {
+    let send = ClientRequest::new(Time::from_ms(at), "GET", &member(organisation), "").retried(2);
+    ClientRequest { to: Some("browser".into()), ..send }
 }
 
-fn elsewhere(at: u64, method: &str, key: &str, body: &str) -> Send {
-    let send = Send::new(Time::from_ms(at), method, &format!("/{key}"), body).retried(1);
-    Send { to: Some("s3".into()), ..send }
+fn elsewhere(at: u64, method: &str, key: &str, body: &str) -> ClientRequest {
+    let send = ClientRequest::new(Time::from_ms(at), method, &format!("/{key}"), body).retried(1);
+    ClientRequest { to: Some("s3".into()), ..send }
 }
 
-fn operate(at: u64, what: &str, body: &str) -> Send {
+fn operate(at: u64, what: &str, body: &str) -> ClientRequest {
     let path = format!("/operator/{what}?as=olga@operator");
-    Send::new(Time::from_ms(at), "POST", &path, body).retried(1)
+    ClientRequest::new(Time::from_ms(at), "POST", &path, body).retried(1)
 }
 
 /// The path by which a member of the organisation reaches something of it.

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::choices::Odds;
-use crate::engine::agenda::Event;
-use crate::engine::world::{CLOUD, Doom, State};
+use crate::engine::agenda::Scheduled;
+use crate::engine::world::{CLOUD, PendingCrash, State};
 use crate::protocol::fault::Fault;
 use crate::protocol::object::AlarmInfo;
 use crate::protocol::op::Op;
 use crate::protocol::reply::Outcome;
-use crate::protocol::site::{Kind, OpCode};
-use crate::protocol::trace::What;
+use crate::protocol::site::{ChoiceKind, OpCode};
+use crate::protocol::trace::EventKind;
 use crate::values::time::Time;
 
 /// The pause after the first failure; each further one doubles it.
@@ -22,30 +22,30 @@ const JITTERS: u32 = 5;
 
 impl State {
     /// Makes sure that the alarm an object has set will go off.
-    pub fn plan_alarm(&mut self, host: u16) {
+    pub fn schedule_alarm(&mut self, host: u16) {
         let object = self.object_mut(host);
         let set = object.storage.get_alarm();
-        if set == object.alarm.planned {
+        if set == object.alarm.scheduled {
             return;
         }
-        object.alarm.planned = set;
+        object.alarm.scheduled = set;
         if let Some(at) = set {
-            self.agenda.plan(at.max(self.now), Event::Alarm { host, at });
+            self.agenda.schedule(at.max(self.now), Scheduled::Alarm { host, at });
         }
     }
 
     /// The time of an alarm has come.
     pub fn alarm_due(&mut self, host: u16, at: Time) {
         let object = self.object_mut(host);
-        if object.alarm.planned != Some(at) {
+        if object.alarm.scheduled != Some(at) {
             return;
         }
         if object.alarm.running.is_some() {
             // An alarm does not overlap itself: it is looked at again when the handler has ended.
-            object.alarm.planned = None;
+            object.alarm.scheduled = None;
             return;
         }
-        object.alarm.planned = None;
+        object.alarm.scheduled = None;
         object.storage.replace_alarm(None);
         let info = AlarmInfo { scheduled_time: at, retry_count: object.alarm.failures };
         // From here on it is the platform that remembers the alarm, until the handler has ended.
@@ -65,10 +65,11 @@ impl State {
     pub fn alarm_ended(&mut self, host: u16, call: u32, copy: bool, outcome: Outcome) {
         let failed = outcome.is_err();
         let outcome = self.trace.keep(outcome);
-        self.record(host, What::End { call, outcome });
+        self.record(host, EventKind::End { call, outcome });
         match self.calls[call as usize].fault() {
             Some(Fault::CrashAfter) => {
-                return self.doomed = Some(Doom { host, fault: Fault::CrashAfter, call });
+                return self.pending_crash =
+                    Some(PendingCrash { host, fault: Fault::CrashAfter, call });
             }
             // The platform did not hear that it went well.
             Some(Fault::LoseReply) if !copy => return self.alarm_failed(host),
@@ -79,7 +80,7 @@ impl State {
         }
         let alarm = &mut self.object_mut(host).alarm;
         (alarm.running, alarm.failures) = (None, 0);
-        self.plan_alarm(host);
+        self.schedule_alarm(host);
     }
 
     /// The handler threw or died: try again later, unless the object has decided otherwise.
@@ -90,20 +91,20 @@ impl State {
         }
         if object.storage.alarm_touched() {
             object.alarm.failures = 0;
-            return self.plan_alarm(host);
+            return self.schedule_alarm(host);
         }
         let failures = object.alarm.failures;
         if failures == RETRIES_MAX {
             object.alarm.failures = 0;
-            return self.record(host, What::AlarmDropped);
+            return self.record(host, EventKind::AlarmDropped);
         }
         object.alarm.failures += 1;
         let pause = FIRST_PAUSE * (1 << failures);
         let (key, of) = (self.key(host), if self.storm.active() { JITTERS } else { 1 });
-        let drawn = self.choices.choose(Kind::Jitter, key, OpCode::NONE, of, Odds::Even);
+        let drawn = self.choices.choose(ChoiceKind::Jitter, key, OpCode::NONE, of, Odds::Even);
         let at = self.now + pause + pause / 4 / (JITTERS - 1) * drawn;
         let object = self.object_mut(host);
         object.storage.replace_alarm(Some(at));
-        self.plan_alarm(host);
+        self.schedule_alarm(host);
     }
 }

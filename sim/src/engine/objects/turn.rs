@@ -14,7 +14,7 @@ use crate::protocol::fault::Fault;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::op::Op;
 use crate::protocol::reply::Reply;
-use crate::protocol::trace::What;
+use crate::protocol::trace::EventKind;
 use crate::values::body::Body;
 
 /// How long an object is idle before it may lose its memory.
@@ -45,17 +45,17 @@ impl State {
         match self.object(host).storage.commit_turn() {
             Err(error) => return self.reset(host, &error.to_string().into(), sent),
             Ok(changes) if changes.is_empty() => {}
-            Ok(changes) => self.record(host, What::Rows { changes: changes.into() }),
+            Ok(changes) => self.record(host, EventKind::Rows { changes: changes.into() }),
         }
-        self.plan_alarm(host);
+        self.schedule_alarm(host);
         for outgoing in sent {
-            if self.doomed.is_none() {
+            if self.pending_crash.is_none() {
                 self.send_out(outgoing);
             }
         }
         self.object_mut(host).last_busy = self.now;
-        if self.doomed.is_some() {
-            self.meet_doom();
+        if self.pending_crash.is_some() {
+            self.settle_pending_crash();
         } else if end == 1 {
             self.crash(host, Fault::Crash, None);
         }
@@ -77,7 +77,7 @@ impl State {
 
     /// The object resets itself: those who wait for it get the reason.
     fn reset(&mut self, host: u16, reason: &Arc<str>, sent: Vec<Outgoing>) {
-        self.record(host, What::Abort { reason: reason.clone() });
+        self.record(host, EventKind::Abort { reason: reason.clone() });
         let waiting: Vec<u32> = (self.tasks.iter())
             .filter(|task| task.host == host && task.alive)
             .filter_map(|task| task.serves)
@@ -98,7 +98,7 @@ impl State {
         slot.up = false;
         let object = slot.object.as_mut().expect("this host is an object");
         object.storage.reset();
-        self.graveyard.objects.extend(object.instance.take());
+        self.deferred_drops.objects.extend(object.instance.take());
         object.gates.clear();
         let alarm = object.alarm.running.take();
         self.close_sockets_of(host);
@@ -160,20 +160,22 @@ impl State {
 }
 
 /// What an object is asked to do.
-enum Asked {
+enum ObjectCall {
     Rpc(Arc<str>, Body),
     Alarm(AlarmInfo),
     Message(u32, Body),
     Connect,
 }
 
-impl Asked {
-    fn of(op: &Op) -> Asked {
+impl ObjectCall {
+    fn of(op: &Op) -> ObjectCall {
         match op {
-            Op::Rpc { method, args, .. } => Asked::Rpc(method.clone(), args.clone()),
-            Op::Alarm { info, .. } => Asked::Alarm(*info),
-            Op::SocketMessage { socket, message, .. } => Asked::Message(*socket, message.clone()),
-            Op::Connect { .. } => Asked::Connect,
+            Op::Rpc { method, args, .. } => ObjectCall::Rpc(method.clone(), args.clone()),
+            Op::Alarm { info, .. } => ObjectCall::Alarm(*info),
+            Op::SocketMessage { socket, message, .. } => {
+                ObjectCall::Message(*socket, message.clone())
+            }
+            Op::Connect { .. } => ObjectCall::Connect,
             _ => unreachable!("{op} does not go to an object"),
         }
     }
@@ -204,15 +206,15 @@ impl World {
             let State { storm, choices, .. } = &mut *state;
             if storm.evicts(choices, key, &name) {
                 let memory = state.object_mut(host).instance.take();
-                state.graveyard.objects.extend(memory);
-                state.record(host, What::Fault { call: None, fault: Fault::Evict, by: None });
+                state.deferred_drops.objects.extend(memory);
+                state.record(host, EventKind::Fault { call: None, fault: Fault::Evict, by: None });
             }
         }
         if let Op::Alarm { info, .. } = *state.trace.op(call) {
             state.alarm_began(host, info);
         }
-        state.record(host, What::Begin { call });
-        let asked = Asked::of(state.trace.op(call));
+        state.record(host, EventKind::Begin { call });
+        let asked = ObjectCall::of(state.trace.op(call));
         drop(state);
         let work = self.object_handler(host, call, copy, asked);
         self.spawn(host, Some(call), work);
@@ -223,7 +225,7 @@ impl World {
         host: u16,
         call: u32,
         copy: bool,
-        asked: Asked,
+        asked: ObjectCall,
     ) -> Work<()> {
         let env = Env::new(self.clone(), host);
         let world = self.clone();
@@ -236,14 +238,14 @@ impl World {
                 error => Error::Object(ObjectError::thrown(error.to_string())),
             };
             let outcome = match asked {
-                Asked::Rpc(method, args) => {
+                ObjectCall::Rpc(method, args) => {
                     instance.rpc(method, args).await.map(Reply::Rpc).map_err(thrown)
                 }
-                Asked::Alarm(info) => instance.alarm(info).await.map(|()| Reply::Done),
-                Asked::Message(socket, message) => {
+                ObjectCall::Alarm(info) => instance.alarm(info).await.map(|()| Reply::Done),
+                ObjectCall::Message(socket, message) => {
                     instance.message(socket, message).await.map(|()| Reply::Done)
                 }
-                Asked::Connect => {
+                ObjectCall::Connect => {
                     let mut state = world.state();
                     let client = state.calls[call as usize].caller;
                     Ok(Reply::Socket(state.open_socket(client, host)))

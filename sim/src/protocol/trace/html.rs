@@ -3,8 +3,8 @@
 
 use std::fmt::{Display, Write};
 
-use super::{Event, OutcomeId, Trace, What};
-use crate::protocol::fault::Class;
+use super::{Event, EventKind, OutcomeId, Trace};
+use crate::protocol::fault::CallClass;
 
 /// Pixels from one event to the next, and from one lane to the next.
 const ROW: usize = 22;
@@ -80,7 +80,7 @@ impl<'a> Page<'a> {
             let mut own = self.events().filter(|(_, event)| event.actor == *actor).peekable();
             while let Some((at, event)) = own.next() {
                 let Some((next, _)) = own.peek() else { break };
-                let dead = matches!(event.what, What::Crash { .. } | What::Abort { .. });
+                let dead = matches!(event.kind, EventKind::Crash { .. } | EventKind::Abort { .. });
                 let class = if dead { "lane dead" } else { "lane" };
                 let (from, to) = (y(at), y(*next));
                 let _ = writeln!(
@@ -104,17 +104,17 @@ impl<'a> Page<'a> {
                     "<line class=\"{class}\" data-call=\"{call}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"
                 );
             };
-            match event.what {
-                What::Call { call } => {
+            match event.kind {
+                EventKind::Call { call } => {
                     asked.resize(asked.len().max(call as usize + 1), None);
                     asked[call as usize] = Some((at, event.actor));
                 }
-                What::Begin { call } | What::Effect { call, .. } => {
+                EventKind::Begin { call } | EventKind::Effect { call, .. } => {
                     if let Some(from) = asked.get(call as usize).copied().flatten() {
                         line(call, "go", from);
                     }
                 }
-                What::Return { call, outcome } => {
+                EventKind::Return { call, outcome } => {
                     let found = answered.iter().rfind(|(id, ..)| *id == outcome);
                     if let Some((_, row, actor)) = found {
                         line(call, "back", (*row, *actor));
@@ -122,7 +122,7 @@ impl<'a> Page<'a> {
                 }
                 _ => {}
             }
-            if let What::Effect { outcome, .. } | What::End { outcome, .. } = event.what {
+            if let EventKind::Effect { outcome, .. } | EventKind::End { outcome, .. } = event.kind {
                 answered.push((outcome, at, event.actor));
             }
         }
@@ -152,7 +152,7 @@ impl<'a> Page<'a> {
                 self.kind(event),
                 event.at,
                 hue(event.actor),
-                Escaped(self.trace.told(event)),
+                Escaped(self.trace.describe(event)),
                 actor = Escaped(self.trace.actor(event)),
             );
         }
@@ -160,16 +160,18 @@ impl<'a> Page<'a> {
 
     /// How much it matters to whom is looking for what went wrong.
     fn kind(&self, event: &Event) -> &'static str {
-        match event.what {
-            What::Crash { .. }
-            | What::Fault { .. }
-            | What::Abort { .. }
-            | What::AlarmDropped
-            | What::Panic { .. }
-            | What::Stuck { .. }
-            | What::Livelock { .. } => "wrong",
-            What::Rows { .. } | What::Settle { .. } => "kept",
-            What::Effect { call, .. } if self.trace.op(call).class() != Class::Journal => "kept",
+        match event.kind {
+            EventKind::Crash { .. }
+            | EventKind::Fault { .. }
+            | EventKind::Abort { .. }
+            | EventKind::AlarmDropped
+            | EventKind::Panic { .. }
+            | EventKind::Stuck { .. }
+            | EventKind::Livelock { .. } => "wrong",
+            EventKind::Rows { .. } | EventKind::Settle { .. } => "kept",
+            EventKind::Effect { call, .. } if self.trace.op(call).class() != CallClass::Journal => {
+                "kept"
+            }
             _ => "quiet",
         }
     }
@@ -177,13 +179,15 @@ impl<'a> Page<'a> {
 
 /// The call that an event is about.
 fn call(event: &Event) -> Option<u32> {
-    match event.what {
-        What::Call { call }
-        | What::Begin { call }
-        | What::Effect { call, .. }
-        | What::End { call, .. }
-        | What::Return { call, .. } => Some(call),
-        What::Crash { call, .. } | What::Fault { call, .. } | What::Settle { call, .. } => call,
+    match event.kind {
+        EventKind::Call { call }
+        | EventKind::Begin { call }
+        | EventKind::Effect { call, .. }
+        | EventKind::End { call, .. }
+        | EventKind::Return { call, .. } => Some(call),
+        EventKind::Crash { call, .. }
+        | EventKind::Fault { call, .. }
+        | EventKind::Settle { call, .. } => call,
         _ => None,
     }
 }
@@ -225,13 +229,13 @@ mod tests {
     use crate::protocol::reply::Reply;
     use crate::values::time::Time;
 
-    fn trace(events: &[(u16, What)], outcomes: &[crate::protocol::op::Outcome]) -> Trace {
+    fn trace(events: &[(u16, EventKind)], outcomes: &[crate::protocol::reply::Outcome]) -> Trace {
         let mut trace = Trace::new(["alice", "web", "idle"].map(Into::into).into());
         let request = Request::new("GET", "/<b>", "\"&");
         trace.set_op(0, Op::Fetch { to: "web".into(), request });
         outcomes.iter().for_each(|outcome| _ = trace.keep(outcome.clone()));
         for (actor, what) in events {
-            trace.push(Event { at: Time::ZERO, actor: *actor, what: what.clone() });
+            trace.push(Event { at: Time::ZERO, actor: *actor, kind: what.clone() });
         }
         trace
     }
@@ -240,10 +244,10 @@ mod tests {
     fn a_line_is_drawn_for_what_arrived_and_none_for_what_was_lost() {
         let (heard, lost) = (OutcomeId(0), OutcomeId(1));
         let outcomes = [Ok(Reply::Done), Err(Error::NetworkLost)];
-        let asked = [(0, What::Call { call: 0 }), (1, What::Begin { call: 0 })];
-        let ended = (1, What::End { call: 0, outcome: heard });
-        let returned = |outcome| (0, What::Return { call: 0, outcome });
-        let drawn = |events: &[(u16, What)]| {
+        let asked = [(0, EventKind::Call { call: 0 }), (1, EventKind::Begin { call: 0 })];
+        let ended = (1, EventKind::End { call: 0, outcome: heard });
+        let returned = |outcome| (0, EventKind::Return { call: 0, outcome });
+        let drawn = |events: &[(u16, EventKind)]| {
             let page = trace(events, &outcomes).to_html("a story");
             (page.matches("class=\"go\"").count(), page.matches("class=\"back\"").count())
         };
@@ -256,8 +260,9 @@ mod tests {
 
     #[test]
     fn text_is_no_markup_who_did_nothing_has_no_lane_and_a_dead_host_shows() {
-        let crash = What::Crash { fault: Fault::Crash, call: None };
-        let events = [(1, What::Begin { call: 0 }), (1, crash), (1, What::Boot { life: 2 })];
+        let crash = EventKind::Crash { fault: Fault::Crash, call: None };
+        let events =
+            [(1, EventKind::Begin { call: 0 }), (1, crash), (1, EventKind::Boot { life: 2 })];
         let page = trace(&events, &[]).to_html("1 < 2");
         assert!(page.contains("<title>1 &lt; 2</title>") && page.contains("GET /&lt;b&gt; &quot;"));
         assert_eq!(page.matches("class=\"name\"").count(), 1);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Trace, What};
+use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::protocol::reply::Outcome;
 use crate::values::time::Time;
@@ -17,7 +17,7 @@ struct Line<'a> {
     n: usize,
     actor: Arc<str>,
     #[serde(flatten)]
-    what: Cow<'a, What>,
+    kind: Cow<'a, EventKind>,
     #[serde(skip_serializing_if = "Option::is_none")]
     op: Option<Cow<'a, Op>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ impl Trace {
                 at: event.at,
                 n: at + 1,
                 actor,
-                what: Cow::Borrowed(&event.what),
+                kind: Cow::Borrowed(&event.kind),
                 op: op.map(Cow::Borrowed),
                 outcome: outcome.map(Cow::Borrowed),
             };
@@ -78,10 +78,10 @@ impl Trace {
             });
             let actor = u16::try_from(actor).map_err(|_| wrong("too many actors".into()))?;
             let (op, outcome) = (line.op.map(Cow::into_owned), line.outcome.map(Cow::into_owned));
-            let what = trace.take_in(line.what.into_owned(), op, outcome).map_err(|missing| {
+            let kind = trace.take_in(line.kind.into_owned(), op, outcome).map_err(|missing| {
                 wrong(format!("it has no `{missing}`, which this kind of event needs"))
             })?;
-            trace.events.push(Event { at: line.at, actor, what });
+            trace.events.push(Event { at: line.at, actor, kind });
         }
         Ok(trace)
     }
@@ -89,22 +89,25 @@ impl Trace {
     /// Keeps what an event carries, and lets the event refer to it; the name of what it lacks.
     fn take_in(
         &mut self,
-        mut what: What,
+        mut kind: EventKind,
         op: Option<Op>,
         outcome: Option<Outcome>,
-    ) -> Result<What, &'static str> {
-        if let What::Call { call } | What::Begin { call } | What::Effect { call, .. } = what {
+    ) -> Result<EventKind, &'static str> {
+        if let EventKind::Call { call }
+        | EventKind::Begin { call }
+        | EventKind::Effect { call, .. } = kind
+        {
             if call as usize > self.ops.len() + CALLS_APART {
                 return Err("call before it");
             }
             self.set_op(call, op.ok_or("op")?);
         }
-        if let What::Effect { outcome: id, .. }
-        | What::End { outcome: id, .. }
-        | What::Return { outcome: id, .. } = &mut what
+        if let EventKind::Effect { outcome: id, .. }
+        | EventKind::End { outcome: id, .. }
+        | EventKind::Return { outcome: id, .. } = &mut kind
         {
             *id = self.keep(outcome.ok_or("outcome")?);
         }
-        Ok(what)
+        Ok(kind)
     }
 }

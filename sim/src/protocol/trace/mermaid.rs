@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{Trace, What};
-use crate::protocol::fault::Class;
+use super::{EventKind, Trace};
+use crate::protocol::fault::CallClass;
 use crate::protocol::op::Op;
 
 impl Trace {
@@ -12,7 +12,7 @@ impl Trace {
         let mut text = String::from("sequenceDiagram\n");
         let mut callers: Vec<u16> = Vec::new();
         for event in self.events() {
-            if let What::Call { call, .. } = event.what {
+            if let EventKind::Call { call, .. } = event.kind {
                 callers.resize(callers.len().max(call as usize + 1), 0);
                 callers[call as usize] = event.actor;
             }
@@ -28,23 +28,23 @@ impl Trace {
             let me = format!("a{}", event.actor);
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
             let asked = |call: u32| clean(&self.op(call).to_string());
-            let _ = match event.what {
-                What::Effect { call, outcome } if answered(self.op(call).class()) => {
+            let _ = match event.kind {
+                EventKind::Effect { call, outcome } if answered(self.op(call).class()) => {
                     let mark = if self.outcome(outcome).is_ok() { "->>" } else { "-x" };
                     writeln!(text, "    {}{mark}{me}: {}", caller(call), asked(call))
                 }
-                What::Begin { call } => {
+                EventKind::Begin { call } => {
                     writeln!(text, "    {}->>{me}: {}", caller(call), asked(call))
                 }
-                What::Effect { call, .. } if matches!(self.op(call), Op::Notify { .. }) => {
+                EventKind::Effect { call, .. } if matches!(self.op(call), Op::Notify { .. }) => {
                     writeln!(text, "    {}--){me}: {}", caller(call), asked(call))
                 }
-                What::Effect { .. }
-                | What::Call { .. }
-                | What::Return { .. }
-                | What::End { .. } => Ok(()),
+                EventKind::Effect { .. }
+                | EventKind::Call { .. }
+                | EventKind::Return { .. }
+                | EventKind::End { .. } => Ok(()),
                 _ => {
-                    let told = clean(&self.told(event).to_string());
+                    let told = clean(&self.describe(event).to_string());
                     writeln!(text, "    Note over {me}: {told}")
                 }
             };
@@ -54,8 +54,8 @@ impl Trace {
 }
 
 /// Whether a service answers such a call.
-fn answered(class: Class) -> bool {
-    matches!(class, Class::Service | Class::Read | Class::Ai | Class::Create)
+fn answered(class: CallClass) -> bool {
+    matches!(class, CallClass::Service | CallClass::Read | CallClass::Ai | CallClass::Create)
 }
 
 /// Mermaid ends a message at `;` and `#`, and would read markup in quotes and brackets.

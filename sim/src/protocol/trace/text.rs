@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Event, OutcomeId, Trace, What};
+use super::{Event, EventKind, OutcomeId, Trace};
 use crate::protocol::reply::Outcome;
 use crate::values::time::Time;
 
@@ -29,21 +29,21 @@ impl Trace {
     fn aligned(&self, index: usize, width: usize) -> String {
         let event = &self.events()[index];
         let (at, number, actor) = (event.at, index + 1, self.actor(event));
-        format!("{at:>10} {number:>5}  {actor:<width$}  {}", self.told(event))
+        format!("{at:>10} {number:>5}  {actor:<width$}  {}", self.describe(event))
     }
 
     /// What happened, as the text form has it in its last column.
-    pub fn told<'a>(&'a self, event: &'a Event) -> impl fmt::Display + 'a {
-        Told { trace: self, what: &event.what }
+    pub fn describe<'a>(&'a self, event: &'a Event) -> impl fmt::Display + 'a {
+        Described { trace: self, kind: &event.kind }
     }
 }
 
-struct Told<'a> {
+struct Described<'a> {
     trace: &'a Trace,
-    what: &'a What,
+    kind: &'a EventKind,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tell(&mut OneLine(f))
     }
@@ -64,39 +64,39 @@ impl fmt::Write for OneLine<'_, '_> {
     }
 }
 
-impl Told<'_> {
+impl Described<'_> {
     fn tell(&self, f: &mut impl fmt::Write) -> fmt::Result {
         let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
         let op = |call: &u32| self.trace.op(*call);
         let shown = |id: &OutcomeId| Shown(self.trace.outcome(*id));
-        match self.what {
-            What::Boot { life } => write!(f, "boot   life {life}"),
-            What::Crash { fault, call } => write!(f, "CRASH  {fault}{}", on(call)),
-            What::Call { call } => write!(f, "call   #{call} {}", op(call)),
-            What::Fault { call, fault, by } => {
+        match self.kind {
+            EventKind::Boot { life } => write!(f, "boot   life {life}"),
+            EventKind::Crash { fault, call } => write!(f, "CRASH  {fault}{}", on(call)),
+            EventKind::Call { call } => write!(f, "call   #{call} {}", op(call)),
+            EventKind::Fault { call, fault, by } => {
                 write!(f, "FAULT  {fault}{}", on(call))?;
                 by.map_or(Ok(()), |ms| write!(f, " by {}", Time::from_ms(ms)))
             }
-            What::Effect { call, outcome } => {
+            EventKind::Effect { call, outcome } => {
                 write!(f, "effect #{call} {} = {}", op(call), shown(outcome))
             }
-            What::Begin { call } => write!(f, "begin  #{call} {}", op(call)),
-            What::End { call, outcome } => write!(f, "end    #{call} {}", shown(outcome)),
-            What::Return { call, outcome } => write!(f, "return #{call} {}", shown(outcome)),
-            What::Settle { call, queue, message, fate } => {
+            EventKind::Begin { call } => write!(f, "begin  #{call} {}", op(call)),
+            EventKind::End { call, outcome } => write!(f, "end    #{call} {}", shown(outcome)),
+            EventKind::Return { call, outcome } => write!(f, "return #{call} {}", shown(outcome)),
+            EventKind::Settle { call, queue, message, fate } => {
                 write!(f, "settle {queue} {} {fate}{}", message.short(), on(call))
             }
-            What::Rows { changes } => {
+            EventKind::Rows { changes } => {
                 let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
                 write!(f, "rows   {}", shown.join("; "))
             }
-            What::Abort { reason } => write!(f, "ABORT  {reason}"),
-            What::AlarmDropped => write!(f, "ALARM  dropped after its last retry"),
-            What::Log { text } => write!(f, "log    {text}"),
-            What::Panic { message } => write!(f, "PANIC  {message}"),
-            What::Stuck { doing, waits } => write!(f, "STUCK  {doing}, waits for {waits}"),
-            What::Livelock { steps } => write!(f, "LOOPS  still busy after {steps} steps"),
-            What::Calm => write!(f, "calm   the storm is over"),
+            EventKind::Abort { reason } => write!(f, "ABORT  {reason}"),
+            EventKind::AlarmDropped => write!(f, "ALARM  dropped after its last retry"),
+            EventKind::Log { text } => write!(f, "log    {text}"),
+            EventKind::Panic { message } => write!(f, "PANIC  {message}"),
+            EventKind::Stuck { doing, waits } => write!(f, "STUCK  {doing}, waits for {waits}"),
+            EventKind::Livelock { steps } => write!(f, "LOOPS  still busy after {steps} steps"),
+            EventKind::Calm => write!(f, "calm   the storm is over"),
         }
     }
 }
@@ -120,8 +120,12 @@ mod tests {
     fn an_event_is_one_line_whatever_it_tells() {
         let mut trace = Trace::new(vec!["web".into()]);
         let (at, actor) = (Time::ZERO, 0);
-        trace.push(Event { at, actor, what: What::Log { text: "one\ntwo\r\nthree".into() } });
-        trace.push(Event { at, actor, what: What::Panic { message: "left: 1\nright: 2".into() } });
+        trace.push(Event { at, actor, kind: EventKind::Log { text: "one\ntwo\r\nthree".into() } });
+        trace.push(Event {
+            at,
+            actor,
+            kind: EventKind::Panic { message: "left: 1\nright: 2".into() },
+        });
         let text = trace.to_string();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(

@@ -27,6 +27,14 @@ impl Text<'_> {
     }
 }
 
+/// Fields with an earlier name that is still read, and that name.
+const EARLIER_NAMES: [(&str, &str); 4] = [
+    ("requests", "send"),
+    ("drawn_faults", "storm"),
+    ("storm_ends_at", "calm"),
+    ("promise", "invariant"),
+];
+
 /// A table whose keys are all known.
 pub(super) struct Fields<'a> {
     text: Text<'a>,
@@ -53,7 +61,16 @@ impl<'a> Fields<'a> {
         known: &[&str],
     ) -> Result<Fields<'a>, ScriptError> {
         // Of several unknown keys the first in the file is reported, whatever the map's order.
-        let unknown = table.keys().filter(|key| !known.contains(&&**key.get_ref()));
+        let earlier = EARLIER_NAMES.iter().filter(|(name, _)| known.contains(name));
+        // Both names of one field in one table would leave open which of them counts.
+        let readable: Vec<&str> = earlier
+            .filter(|(name, _)| !table.contains_key(*name))
+            .map(|(_, earlier)| *earlier)
+            .collect();
+        let unknown = table.keys().filter(|key| {
+            let key = &&**key.get_ref();
+            !known.contains(key) && !readable.contains(key)
+        });
         if let Some(key) = unknown.min_by_key(|key| key.span().start) {
             let name: &str = key.get_ref();
             let wrong = format!("{what} has no field `{name}`");
@@ -79,12 +96,12 @@ impl<'a> Fields<'a> {
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.table.contains_key(name)
+        self.value(name).is_some()
     }
 
     /// The place of a field's value, or of the whole table.
     pub fn span(&self, name: &str) -> Range<usize> {
-        self.table.get(name).map_or(self.span.clone(), Spanned::span)
+        self.value(name).map_or(self.span.clone(), Spanned::span)
     }
 
     pub fn object(
@@ -97,7 +114,7 @@ impl<'a> Fields<'a> {
     }
 
     pub fn string(&self, name: &str) -> Result<Option<Found<&'a str>>, ScriptError> {
-        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let Some(value) = self.value(name) else { return Ok(None) };
         match value.get_ref().as_str() {
             Some(text) => Ok(Some(Found { value: text, span: value.span() })),
             None => {
@@ -137,7 +154,7 @@ impl<'a> Fields<'a> {
 
     /// A whole number that is not negative.
     pub fn number<T: TryFrom<u64>>(&self, name: &str) -> Result<Option<T>, ScriptError> {
-        let Some(value) = self.table.get(name) else { return Ok(None) };
+        let Some(value) = self.value(name) else { return Ok(None) };
         let digits = value.get_ref().as_integer();
         let number = digits.and_then(|int| u64::from_str_radix(int.as_str(), int.radix()).ok());
         match number.and_then(|number| T::try_from(number).ok()) {
@@ -154,7 +171,7 @@ impl<'a> Fields<'a> {
 
     /// The entries of a list; none when the field is absent.
     pub fn list(&self, name: &str) -> Result<Vec<&'a Spanned<DeValue<'a>>>, ScriptError> {
-        let Some(value) = self.table.get(name) else { return Ok(Vec::new()) };
+        let Some(value) = self.value(name) else { return Ok(Vec::new()) };
         match value.get_ref().as_array() {
             Some(array) => Ok(array.iter().collect()),
             None => {
@@ -176,8 +193,12 @@ impl<'a> Fields<'a> {
         self.list(name)?.into_iter().map(entry).collect()
     }
 
+    /// The value of a field, by its name or its earlier name.
     pub fn value(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
-        self.table.get(name)
+        self.table.get(name).or_else(|| {
+            let (_, earlier) = EARLIER_NAMES.iter().find(|(now, _)| *now == name)?;
+            self.table.get(*earlier)
+        })
     }
 }
 
@@ -198,12 +219,12 @@ pub(super) fn kind(value: &Spanned<DeValue>) -> &'static str {
 fn hint(name: &str) -> &'static str {
     match name {
         "story" => "one sentence in quotes that says what happens",
-        "at" | "by" | "calm" => words::DURATION,
+        "at" | "by" | "storm_ends_at" => words::DURATION,
         "chance" => words::CHANCE,
         "fetch" => words::FETCH,
         "on" => "a call such as \"r2.put photos/*\", or a worker for a crash",
         "kind" => "the name of a fault; `thunderhead list` has them all",
-        "trace" | "message" | "invariant" | "strategy" | "thunderhead" => {
+        "trace" | "message" | "promise" | "strategy" | "thunderhead" => {
             "the file may have been cut off"
         }
         _ => "a name in quotes",

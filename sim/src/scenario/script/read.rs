@@ -8,14 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ScriptError, closest};
 use super::fields::{Fields, Found, Text, kind};
-use super::{Choices, Expect, ExpectWord, Failure, Place, Script, ScriptFile, words};
+use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, ScriptPlace, words};
 use crate::choices::tape::Tape;
 use crate::protocol::fault::{self, Fault};
 use crate::protocol::http::Request;
 use crate::protocol::object::ObjectError;
 use crate::protocol::site::OpCode;
-use crate::scenario::scripted_fault::{Filter, Rule, glob};
-use crate::scenario::{Kill, Scenario, Send, Timing};
+use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
+use crate::scenario::{ClientRequest, Kill, Scenario, Timing};
 use crate::services::ai;
 use crate::services::d1;
 use crate::services::queue;
@@ -29,21 +29,21 @@ const FIELDS: &[&str] = &[
     "system",
     "variant",
     "seed",
-    "storm",
-    "calm",
+    "drawn_faults",
+    "storm_ends_at",
     "timing",
     "max_crashes",
     "max_steps",
-    "send",
+    "requests",
     "faults",
     "expect",
     "tape",
     "failure",
 ];
-const SEND: &[&str] = &["at", "fetch", "body", "from", "to", "retries"];
+const REQUEST: &[&str] = &["at", "fetch", "body", "from", "to", "retries"];
 const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
 const FAILURE: &[&str] =
-    &["thunderhead", "invariant", "message", "seed", "strategy", "choices", "trace"];
+    &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace"];
 
 pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
     let text = Text { file, text: source };
@@ -65,7 +65,7 @@ struct Reader<'a> {
     text: Text<'a>,
     /// Whether anything is left to chance, or to a tape that has the outcome.
     drawn: bool,
-    places: BTreeMap<Place, Range<usize>>,
+    places: BTreeMap<ScriptPlace, Range<usize>>,
 }
 
 impl<'a> Reader<'a> {
@@ -79,9 +79,9 @@ impl<'a> Reader<'a> {
             ));
         }
         let system = fields.required("system")?;
-        self.places.insert(Place::System, system.span);
+        self.places.insert(ScriptPlace::System, system.span);
         let variant = fields.string("variant")?;
-        self.places.insert(Place::Variant, fields.span("variant"));
+        self.places.insert(ScriptPlace::Variant, fields.span("variant"));
         let scenario = self.scenario(fields)?;
         let choices = self.choices(fields)?;
         let failure = match fields.value("failure") {
@@ -101,10 +101,12 @@ impl<'a> Reader<'a> {
 
     fn scenario(&mut self, fields: &Fields<'a>) -> Result<Scenario, ScriptError> {
         let mut scenario = Scenario::default();
-        let storm = fields.strings("storm")?;
-        let storm: Result<Vec<Fault>, _> = storm.iter().map(|name| self.fault_name(name)).collect();
-        scenario.faults = storm?.into_iter().collect();
-        scenario.storm = fields.duration("calm")?.unwrap_or(scenario.storm);
+        let drawn = fields.strings("drawn_faults")?;
+        let drawn: Result<Vec<Fault>, _> = drawn.iter().map(|name| self.fault_name(name)).collect();
+        scenario.drawn_faults = drawn?.into_iter().collect();
+        if let Some(after) = fields.duration("storm_ends_at")? {
+            scenario.storm_ends_at = Time::ZERO + after;
+        }
         let timings = [Timing::Latency, Timing::Order];
         let timing = fields.parsed("timing", "write \"latency\" or \"order\"", |name| {
             let found = timings.into_iter().find(|timing| timing.name() == name);
@@ -113,8 +115,8 @@ impl<'a> Reader<'a> {
         scenario.timing = timing.unwrap_or_default();
         scenario.max_crashes = fields.number("max_crashes")?.unwrap_or(scenario.max_crashes);
         scenario.max_steps = fields.number("max_steps")?.unwrap_or(scenario.max_steps);
-        for (index, value) in fields.list("send")?.into_iter().enumerate() {
-            scenario.sends.push(self.send(index, value)?);
+        for (index, value) in fields.list("requests")?.into_iter().enumerate() {
+            scenario.requests.push(self.request(index, value)?);
         }
         for (index, value) in fields.list("faults")?.into_iter().enumerate() {
             self.fault(index, value, &mut scenario)?;
@@ -122,8 +124,12 @@ impl<'a> Reader<'a> {
         Ok(scenario)
     }
 
-    fn send(&mut self, index: usize, value: &'a Spanned<DeValue<'a>>) -> Result<Send, ScriptError> {
-        let fields = Fields::of(self.text, value, "a request", SEND)?;
+    fn request(
+        &mut self,
+        index: usize,
+        value: &'a Spanned<DeValue<'a>>,
+    ) -> Result<ClientRequest, ScriptError> {
+        let fields = Fields::of(self.text, value, "a request", REQUEST)?;
         let at = fields.duration("at")?.unwrap_or_default();
         fields.required("fetch")?;
         let (method, path) =
@@ -133,9 +139,9 @@ impl<'a> Reader<'a> {
             None => Body::empty(),
         };
         let to = fields.string("to")?;
-        self.places.insert(Place::SendTo(index), fields.span("to"));
+        self.places.insert(ScriptPlace::RequestTo(index), fields.span("to"));
         let from = fields.string("from")?.map_or("client", |found| found.value);
-        Ok(Send {
+        Ok(ClientRequest {
             at: Time::ZERO + at,
             from: from.into(),
             to: to.map(|found| found.value.into()),
@@ -178,7 +184,7 @@ impl<'a> Reader<'a> {
         let fields = Fields::of(self.text, value, "a fault", FAULT)?;
         let fault = self.fault_name(&fields.required("kind")?)?;
         let on = fields.required("on")?;
-        self.places.insert(Place::FaultOn(index), on.span);
+        self.places.insert(ScriptPlace::FaultOn(index), on.span);
         let only = |field: &str, fits: bool, of: &str| match fields.has(field) && !fits {
             true => {
                 let wrong = format!("`{field}` means nothing for `{fault}`");
@@ -227,7 +233,7 @@ impl<'a> Reader<'a> {
         }
         let code = code(&fields, fault, &filter)?;
         let often = if chance.is_some() { u32::MAX } else { 1 };
-        scenario.rules.push(Rule {
+        scenario.faults.push(ScriptedFault {
             fault,
             on: filter,
             times: fields.number("times")?.unwrap_or(often),
@@ -239,10 +245,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn choices(&self, fields: &Fields<'a>) -> Result<Choices, ScriptError> {
+    fn choices(&self, fields: &Fields<'a>) -> Result<ScriptChoices, ScriptError> {
         let seed = fields.number("seed")?;
         if !fields.has("tape") {
-            return Ok(seed.map_or(Choices::Benign, Choices::Seed));
+            return Ok(seed.map_or(ScriptChoices::Benign, ScriptChoices::Seed));
         }
         if seed.is_some() {
             let fix = "keep one of them: a tape has every choice that a seed would draw";
@@ -255,7 +261,7 @@ impl<'a> Reader<'a> {
             })
         };
         let lines: Result<Vec<_>, _> = fields.strings("tape")?.iter().map(line).collect();
-        Ok(Choices::Tape(Tape(lines?)))
+        Ok(ScriptChoices::Tape(Tape(lines?)))
     }
 
     fn expect(&mut self, fields: &Fields<'a>) -> Result<Option<Vec<Expect>>, ScriptError> {
@@ -264,19 +270,19 @@ impl<'a> Reader<'a> {
         }
         let mut expected = Vec::new();
         for (index, line) in fields.strings("expect")?.into_iter().enumerate() {
-            let (word, invariant) = line.value.split_once(' ').unwrap_or((line.value, ""));
-            let known = ExpectWord::ALL.into_iter().find(|known| known.name() == word);
+            let (word, promise) = line.value.split_once(' ').unwrap_or((line.value, ""));
+            let known = Expectation::ALL.into_iter().find(|known| known.name() == word);
             let Some(word) = known else {
                 let wrong = format!("`{word}` is nothing to expect");
-                let fix = closest(word, ExpectWord::ALL.map(ExpectWord::name));
+                let fix = closest(word, Expectation::ALL.map(Expectation::name));
                 return Err(self.text.object(
                     line.span,
                     wrong,
                     format!("begin with a word for when; {fix}"),
                 ));
             };
-            self.places.insert(Place::Expect(index), line.span);
-            expected.push(Expect { word, invariant: invariant.trim().into() });
+            self.places.insert(ScriptPlace::Expect(index), line.span);
+            expected.push(Expect { word, promise: promise.trim().into() });
         }
         Ok(Some(expected))
     }
@@ -284,18 +290,18 @@ impl<'a> Reader<'a> {
     fn failure(
         &mut self,
         value: &'a Spanned<DeValue<'a>>,
-        choices: &Choices,
+        choices: &ScriptChoices,
     ) -> Result<Failure, ScriptError> {
         let fields = Fields::of(self.text, value, "the table of a failure", FAILURE)?;
-        self.places.insert(Place::Failure, fields.span("thunderhead"));
+        self.places.insert(ScriptPlace::Failure, fields.span("thunderhead"));
         let missing = |name: &str| {
             let wrong = format!("the table of a failure has no `{name}`");
             self.text.object(value.span(), wrong, "the file may have been cut off: get it again")
         };
         let recorded = fields.number("choices")?.ok_or_else(|| missing("choices"))?;
         let found = match choices {
-            Choices::Tape(tape) => tape.len(),
-            Choices::Benign | Choices::Seed(_) => 0,
+            ScriptChoices::Tape(tape) => tape.len(),
+            ScriptChoices::Benign | ScriptChoices::Seed(_) => 0,
         };
         if found != recorded {
             let wrong = format!("the tape has {found} choices, {recorded} were recorded");
@@ -305,7 +311,7 @@ impl<'a> Reader<'a> {
         let trace = fields.parsed("trace", "16 hexadecimal digits", str::parse)?;
         Ok(Failure {
             thunderhead: fields.required("thunderhead")?.value.into(),
-            invariant: fields.required("invariant")?.value.into(),
+            promise: fields.required("promise")?.value.into(),
             message: fields.required("message")?.value.into(),
             seed: fields.number("seed")?,
             strategy: fields.required("strategy")?.value.into(),

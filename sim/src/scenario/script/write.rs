@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use super::{Choices, Failure, Script, words};
-use crate::scenario::scripted_fault::Rule;
-use crate::scenario::{Kill, Scenario, Send};
+use super::{Failure, Script, ScriptChoices, words};
+use crate::scenario::scripted_fault::ScriptedFault;
+use crate::scenario::{ClientRequest, Kill, Scenario};
 use crate::values::body::{Body, hex};
+use crate::values::time::Time;
 
 impl Script {
     /// The script as TOML, which [`Script::parse`] reads back.
@@ -17,14 +18,14 @@ impl Script {
         if let Some(variant) = &self.variant {
             out.field("variant", &quoted(variant));
         }
-        if let Choices::Seed(seed) = self.choices {
+        if let ScriptChoices::Seed(seed) = self.choices {
             out.field("seed", &seed.to_string());
         }
-        out.plan(&self.scenario);
+        out.scenario(&self.scenario);
         if let Some(expect) = &self.expect {
             out.list("expect", expect.iter().map(|line| quoted(&line.to_string())));
         }
-        if let Choices::Tape(tape) = &self.choices {
+        if let ScriptChoices::Tape(tape) = &self.choices {
             out.list("tape", tape.0.iter().map(|line| quoted(&line.to_string())));
         }
         if let Some(failure) = &self.failure {
@@ -48,15 +49,15 @@ impl Lines {
         self.field(name, &value);
     }
 
-    fn plan(&mut self, scenario: &Scenario) {
+    fn scenario(&mut self, scenario: &Scenario) {
         let usual = Scenario::default();
-        let storm: Vec<String> =
-            scenario.faults.iter().map(|fault| quoted(fault.kind().name)).collect();
-        if !storm.is_empty() {
-            self.field("storm", &format!("[{}]", storm.join(", ")));
+        let drawn: Vec<String> =
+            scenario.drawn_faults.iter().map(|fault| quoted(fault.kind().name)).collect();
+        if !drawn.is_empty() {
+            self.field("drawn_faults", &format!("[{}]", drawn.join(", ")));
         }
-        if scenario.storm != usual.storm {
-            self.field("calm", &time(scenario.storm));
+        if scenario.storm_ends_at != usual.storm_ends_at {
+            self.field("storm_ends_at", &time(scenario.storm_ends_at - Time::ZERO));
         }
         if scenario.timing != usual.timing {
             self.field("timing", &quoted(scenario.timing.name()));
@@ -67,8 +68,8 @@ impl Lines {
         if scenario.max_steps != usual.max_steps {
             self.field("max_steps", &scenario.max_steps.to_string());
         }
-        self.list("send", scenario.sends.iter().map(send));
-        let faults = scenario.rules.iter().map(rule).chain(scenario.kills.iter().map(kill));
+        self.list("requests", scenario.requests.iter().map(request));
+        let faults = scenario.faults.iter().map(fault).chain(scenario.kills.iter().map(kill));
         let faults: Vec<String> = faults.collect();
         if !faults.is_empty() {
             self.list("faults", faults.into_iter());
@@ -80,7 +81,7 @@ impl Lines {
         self.0.push_str("\n[failure]\n");
         self.field("choices", &failure.choices.to_string());
         self.field("thunderhead", &quoted(&failure.thunderhead));
-        self.field("invariant", &quoted(&failure.invariant));
+        self.field("promise", &quoted(&failure.promise));
         self.field("message", &quoted(&failure.message));
         if let Some(seed) = failure.seed {
             self.field("seed", &seed.to_string());
@@ -90,21 +91,21 @@ impl Lines {
     }
 }
 
-fn send(send: &Send) -> String {
+fn request(client: &ClientRequest) -> String {
     let mut row = Row::default();
-    row.add("at", time(send.at - crate::values::time::Time::ZERO));
-    row.add("fetch", quoted(&format!("{} {}", send.request.method, send.request.path)));
-    if !send.request.body.is_empty() {
-        row.add("body", body(&send.request.body));
+    row.add("at", time(client.at - Time::ZERO));
+    row.add("fetch", quoted(&format!("{} {}", client.request.method, client.request.path)));
+    if !client.request.body.is_empty() {
+        row.add("body", body(&client.request.body));
     }
-    if &*send.from != "client" {
-        row.add("from", quoted(&send.from));
+    if &*client.from != "client" {
+        row.add("from", quoted(&client.from));
     }
-    if let Some(to) = &send.to {
+    if let Some(to) = &client.to {
         row.add("to", quoted(to));
     }
-    if send.retries > 0 {
-        row.add("retries", send.retries.to_string());
+    if client.retries > 0 {
+        row.add("retries", client.retries.to_string());
     }
     row.done()
 }
@@ -116,7 +117,7 @@ fn body(body: &Body) -> String {
     }
 }
 
-fn rule(rule: &Rule) -> String {
+fn fault(rule: &ScriptedFault) -> String {
     let mut row = Row::default();
     row.add("kind", quoted(rule.fault.kind().name));
     row.add("on", quoted(&rule.on.to_string()));
@@ -143,7 +144,7 @@ fn kill(kill: &Kill) -> String {
     let mut row = Row::default();
     row.add("kind", quoted("crash"));
     row.add("on", quoted(&kill.host));
-    row.add("at", time(kill.at - crate::values::time::Time::ZERO));
+    row.add("at", time(kill.at - Time::ZERO));
     if let Some(down) = kill.down {
         row.add("by", time(down));
     }
@@ -194,12 +195,12 @@ mod tests {
     const EVERYTHING: &str = r#"story = "A \"story\" with\ttabs, é and \u0001."
 system = "relay"
 variant = "acks-early"
-storm = ["delay", "lose_reply"]
-calm = "90s"
+drawn_faults = ["delay", "lose_reply"]
+storm_ends_at = "90s"
 timing = "order"
 max_crashes = 1
 max_steps = 900
-send = [
+requests = [
     { at = "0s", fetch = "PUT /cat.jpg", body = "v1", from = "alice", to = "web", retries = 2 },
     { at = "1500ms", fetch = "PUT /dog.jpg", body = { hex = "ff00" } },
 ]
@@ -230,7 +231,7 @@ tape = [
 [failure]
 choices = 1
 thunderhead = "0.1.0"
-invariant = "every upload has its receipt"
+promise = "every upload has its receipt"
 message = "cat.jpg has none"
 seed = 7
 strategy = "random"
@@ -245,7 +246,7 @@ trace = "00000000000000ff"
 
     #[test]
     fn a_script_that_says_little_stays_short() {
-        let text = "story = \"Nothing happens.\"\nsystem = \"relay\"\nsend = []\n";
+        let text = "story = \"Nothing happens.\"\nsystem = \"relay\"\nrequests = []\n";
         assert_eq!(Script::parse("short.toml", text).unwrap().script.to_toml(), text);
     }
 

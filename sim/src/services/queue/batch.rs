@@ -62,7 +62,7 @@ impl fmt::Display for Delivery {
 /// How an invocation of the consumer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
+pub enum BatchOutcome {
     /// The handler returned and everything it passed to `waitUntil()` succeeded.
     Ok,
     /// The handler threw, a `waitUntil()` promise was rejected, a limit was exceeded or the
@@ -75,7 +75,7 @@ pub enum Outcome {
 #[serde(rename_all = "camelCase")]
 pub struct BatchResult {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: BatchOutcome,
     /// Whether `ackAll()` was called and counted.
     pub ack_all: bool,
     /// Whether `retryAll()` was called and counted.
@@ -113,7 +113,7 @@ pub(super) enum Verdict {
 
 impl BatchResult {
     /// An invocation that marked nothing.
-    pub fn unmarked(outcome: Outcome) -> BatchResult {
+    pub fn unmarked(outcome: BatchOutcome) -> BatchResult {
         BatchResult {
             outcome,
             ack_all: false,
@@ -125,7 +125,7 @@ impl BatchResult {
 
     /// An invocation whose isolate died: whatever it had marked died with it.
     pub fn died() -> BatchResult {
-        BatchResult::unmarked(Outcome::Exception)
+        BatchResult::unmarked(BatchOutcome::Exception)
     }
 
     /// Decides about one message; a message's own mark comes before the batch's, the batch's
@@ -136,7 +136,7 @@ impl BatchResult {
         if let Some(retry) = retried {
             return Verdict::Retry { delay_seconds: retry.delay_seconds.or(batch_delay) };
         }
-        let failed = self.outcome != Outcome::Ok;
+        let failed = self.outcome != BatchOutcome::Ok;
         let acks_lost = failed && options.miniflare_acks_lost_on_throw
             || self.retry_batch.is_some() && options.miniflare_retry_all_beats_ack;
         let acked = self.ack_all || self.explicit_acks.contains(&id);
@@ -154,8 +154,8 @@ impl fmt::Display for BatchResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let delay = |delay: Option<u32>| delay.map_or(String::new(), |s| format!(" after {s}s"));
         let mut parts = vec![match self.outcome {
-            Outcome::Ok => "ok".to_owned(),
-            Outcome::Exception => "exception".to_owned(),
+            BatchOutcome::Ok => "ok".to_owned(),
+            BatchOutcome::Exception => "exception".to_owned(),
         }];
         parts.extend(self.ack_all.then(|| "ackAll".to_owned()));
         parts.extend(self.retry_batch.map(|r| format!("retryAll{}", delay(r.delay_seconds))));

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::{
-    Batch, BatchResult, Delivery, MessageBody, MessageId, Metrics, Outcome, RetryBatch,
+    Batch, BatchOutcome, BatchResult, Delivery, MessageBody, MessageId, Metrics, RetryBatch,
     RetryMessage,
 };
 use crate::values::time::Time;
@@ -18,7 +18,7 @@ use crate::values::time::Time;
 /// ```
 /// use thunderhead_sim::Time;
 /// use thunderhead_sim::queue::{
-///     ConsumerConfig, Fate, MessageBatch, MessageBody, Op, Outcome, QueueConfig, Queues,
+///     ConsumerConfig, Fate, MessageBatch, MessageBody, Op, BatchOutcome, QueueConfig, Queues,
 /// };
 ///
 /// let mut queues = Queues::default();
@@ -33,7 +33,7 @@ use crate::values::time::Time;
 ///
 /// let handle = MessageBatch::new(batch.clone());
 /// handle.messages()[0].ack();
-/// assert_eq!(queues.finish(now, &batch, &handle.result(Outcome::Ok)), [Fate::Acked]);
+/// assert_eq!(queues.finish(now, &batch, &handle.result(BatchOutcome::Ok)), [Fate::Acked]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct MessageBatch {
@@ -117,7 +117,7 @@ impl MessageBatch {
     }
 
     /// What the invocation hands back if it ends now, in this way.
-    pub fn result(&self, outcome: Outcome) -> BatchResult {
+    pub fn result(&self, outcome: BatchOutcome) -> BatchResult {
         let mut result = BatchResult::unmarked(outcome);
         match self.shared.whole.get() {
             Mark::None => {}

@@ -15,7 +15,7 @@ use crate::{Body, Time};
 /// What came of one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Outcome {
+pub struct Applied {
     /// The answer to the caller.
     pub reply: Result<Reply, Error>,
     /// What whoever runs the engines has to do now, in this order.

@@ -64,7 +64,7 @@ impl Ledger for History {
         History(storage.clone())
     }
 
-    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
         let there = first(&self.0, CURRENT, &[name.into()])?;
         if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
             return Ok(false);

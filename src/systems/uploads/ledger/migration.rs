@@ -48,8 +48,8 @@ impl Ledger for Migrating {
         Migrating { storage: storage.clone(), old: Current::open(storage), new }
     }
 
-    fn describe(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
-        either!(self.describe(name, event, now))
+    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+        either!(self.told(name, event, now))
     }
 
     fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {

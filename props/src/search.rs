@@ -1,11 +1,11 @@
 //! From a seed to a run: the one place that decides what a seed means.
 
 use thunderhead_sim::{
-    Case, End, FaultSet, SetupError, Rng, Run, Scenario, Shrinker, Source, Swarm, Timing, shrink,
+    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Timing, shrink,
     simulate,
 };
 
-use crate::invariant::{Violation, judge};
+use crate::promise::{Violation, judge};
 use crate::system::System;
 
 /// How runs are chosen.
@@ -43,8 +43,9 @@ pub fn of_seed_among(
         Strategy::Random => Timing::Latency,
         Strategy::Pct => Timing::Order,
     };
-    let sends = (system.workload)(&mut root.fork("workload"));
-    let scenario = Scenario { sends, faults, timing, max_crashes, ..Scenario::default() };
+    let requests = (system.workload)(&mut root.fork("workload"));
+    let scenario =
+        Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() };
     let swarm = Swarm::of_seed(seed, faults);
     let source = match strategy {
         Strategy::Random => Source::Random { seed, swarm },
@@ -55,8 +56,8 @@ pub fn of_seed_among(
 
 /// The scenario whose runs are enumerated: the smallest workload, order instead of latency.
 pub fn to_enumerate(system: &System, faults: FaultSet, max_crashes: u32) -> Scenario {
-    let (sends, timing) = ((system.smallest)(), Timing::Order);
-    Scenario { sends, faults, timing, max_crashes, ..Scenario::default() }
+    let (requests, timing) = ((system.smallest)(), Timing::Order);
+    Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() }
 }
 
 /// Plays a scenario on a variant of a system.
@@ -87,6 +88,6 @@ pub fn smallest(system: &System, variant: &str, case: Case, violated: &str) -> S
     shrink(case, |candidate| {
         let source = Source::Tape(candidate.tape.clone());
         let (run, violations) = check(system, variant, &candidate.scenario, &source).ok()?;
-        violations.iter().any(|violation| violation.invariant == violated).then_some(run)
+        violations.iter().any(|violation| violation.promise == violated).then_some(run)
     })
 }

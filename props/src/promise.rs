@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use thunderhead_sim::{Run, Trace, What};
+use thunderhead_sim::{EventKind, Run, Trace};
 
 /// One promise.
 #[derive(Debug)]
-pub struct Invariant {
+pub struct Promise {
     /// The promise in a few words, unique within its system.
     pub name: &'static str,
     /// What it means, in one sentence.
     pub about: &'static str,
     /// How it is judged.
-    pub property: Property,
+    pub check: Check,
 }
 
 /// When a promise must hold.
 #[derive(Clone, Copy, Debug)]
-pub enum Property {
+pub enum Check {
     /// At every moment of every run.
     Always(fn(&Trace) -> Result<(), Finding>),
     /// When the calm has come and the run is at rest.
@@ -26,24 +26,24 @@ pub enum Property {
     Sometimes(fn(&Trace) -> bool),
 }
 
-impl Property {
+impl Check {
     /// `always`, `eventually` or `sometimes`.
     pub fn word(self) -> &'static str {
         match self {
-            Property::Always(_) => "always",
-            Property::Eventually(_) => "eventually",
-            Property::Sometimes(_) => "sometimes",
+            Check::Always(_) => "always",
+            Check::Eventually(_) => "eventually",
+            Check::Sometimes(_) => "sometimes",
         }
     }
 }
 
-impl fmt::Display for Invariant {
+impl fmt::Display for Promise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.property.word(), self.name)
+        write!(f, "{} {}", self.check.word(), self.name)
     }
 }
 
-/// What an invariant found wrong.
+/// What a promise found wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The event that broke it, as an index into the trace; none when something is missing.
@@ -68,23 +68,23 @@ impl Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The promise.
-    pub invariant: &'static str,
+    pub promise: &'static str,
     /// What is wrong.
     pub finding: Finding,
 }
 
-/// Judges a run by every invariant that is not a `sometimes`, in their order.
-pub fn judge(promises: impl Iterator<Item = &'static Invariant>, run: &Run) -> Vec<Violation> {
+/// Judges a run by every promise that is not a `sometimes`, in their order.
+pub fn judge(promises: impl Iterator<Item = &'static Promise>, run: &Run) -> Vec<Violation> {
     let trace = &run.trace;
     let at_rest = run.end == thunderhead_sim::End::Quiet
-        && trace.events().iter().any(|event| event.what == What::Calm);
-    let broken = promises.filter_map(|invariant| {
-        let checked = match invariant.property {
-            Property::Always(check) => check(trace),
-            Property::Eventually(check) if at_rest => check(trace),
-            Property::Eventually(_) | Property::Sometimes(_) => Ok(()),
+        && trace.events().iter().any(|event| event.kind == EventKind::Calm);
+    let broken = promises.filter_map(|promise| {
+        let checked = match promise.check {
+            Check::Always(check) => check(trace),
+            Check::Eventually(check) if at_rest => check(trace),
+            Check::Eventually(_) | Check::Sometimes(_) => Ok(()),
         };
-        checked.err().map(|finding| Violation { invariant: invariant.name, finding })
+        checked.err().map(|finding| Violation { promise: promise.name, finding })
     });
     broken.collect()
 }

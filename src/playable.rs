@@ -1,9 +1,9 @@
 //! From a script to a run and its verdict: names are looked up, the run is played and judged.
 
-use thunderhead_props::{Invariant, Property, System, Violation, hunt};
+use thunderhead_props::{Check, Promise, System, Violation, search};
 use thunderhead_sim::{
-    ExpectWord, Fault, Filter, Kill, SetupError, OpCode, Place, Roster, Rule, Run, Script, ScriptError,
-    ScriptFile, What, closest,
+    EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
+    ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
 };
 
 use crate::quiet::quietly;
@@ -11,7 +11,7 @@ use crate::systems;
 
 /// A script whose names all exist.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Playable {
     /// The file it came from.
     pub file: ScriptFile,
     /// The system it is about.
@@ -28,40 +28,40 @@ pub struct Played {
     /// Every promise it broke.
     pub violations: Vec<Violation>,
     /// What the script expected and did not get, in words.
-    pub disappointments: Vec<String>,
+    pub unmet: Vec<String>,
     /// Faults of the script that never struck, in words.
     pub idle: Vec<String>,
 }
 
-impl Plan {
+impl Playable {
     /// Looks up every name in the script.
-    pub fn new(file: ScriptFile) -> Result<Plan, ScriptError> {
+    pub fn new(file: ScriptFile) -> Result<Playable, ScriptError> {
         let script = &file.script;
         let system = systems::find(&script.system).ok_or_else(|| {
             let known = systems::ALL.iter().map(|system| system.name);
             let wrong = format!("there is no system `{}`", script.system);
-            file.object(Place::System, wrong, closest(&script.system, known))
+            file.object(ScriptPlace::System, wrong, closest(&script.system, known))
         })?;
         let variant = match &script.variant {
             None => &system.variants[0],
             Some(name) => system.variant(name).ok_or_else(|| {
                 let known = system.variants.iter().map(|variant| variant.name);
                 let wrong = format!("{} has no variant `{name}`", system.name);
-                file.object(Place::Variant, wrong, closest(name, known))
+                file.object(ScriptPlace::Variant, wrong, closest(name, known))
             })?,
         };
         workers(&file, system, variant.name)?;
         promises(&file, system)?;
-        Ok(Plan { system, variant: variant.name, file })
+        Ok(Playable { system, variant: variant.name, file })
     }
 
     /// The same requests and the same weather on another variant, of which nothing is expected but that
     /// its promises hold.
-    pub fn on(self, variant: &'static str) -> Plan {
+    pub fn on(self, variant: &'static str) -> Playable {
         let mut file = self.file;
         file.script.variant = Some(variant.into());
         file.script.expect = None;
-        Plan { file, variant, ..self }
+        Playable { file, variant, ..self }
     }
 
     /// The script.
@@ -72,22 +72,23 @@ impl Plan {
     /// Plays it and judges what happened.
     pub fn play(&self) -> Result<Played, SetupError> {
         let script = self.script();
-        let checked = || hunt::check(self.system, self.variant, &script.scenario, &script.source());
+        let checked =
+            || search::check(self.system, self.variant, &script.scenario, &script.source());
         let (run, violations) = quietly(checked)?;
-        let disappointments = self.disappointments(&run, &violations);
+        let unmet = self.unmet(&run, &violations);
         let idle = idle(script, &run);
-        Ok(Played { run, violations, disappointments, idle })
+        Ok(Played { run, violations, unmet, idle })
     }
 
-    fn disappointments(&self, run: &Run, violations: &[Violation]) -> Vec<String> {
+    fn unmet(&self, run: &Run, violations: &[Violation]) -> Vec<String> {
         let expected = self.script().expect.iter().flatten();
-        let broken = |name: &str| violations.iter().any(|violation| violation.invariant == name);
+        let broken = |name: &str| violations.iter().any(|violation| violation.promise == name);
         let unmet = expected.clone().filter_map(|expect| {
-            let promise = self.system.invariant(&expect.invariant)?;
-            match (expect.word, promise.property) {
-                (ExpectWord::Sometimes, Property::Sometimes(seen)) => (!seen(&run.trace))
+            let promise = self.system.promise(&expect.promise)?;
+            match (expect.word, promise.check) {
+                (Expectation::Sometimes, Check::Sometimes(seen)) => (!seen(&run.trace))
                     .then(|| format!("expected to see: {}; it did not happen", promise.name)),
-                (ExpectWord::Violates, _) => (!broken(promise.name))
+                (Expectation::Violates, _) => (!broken(promise.name))
                     .then(|| format!("expected to break: {}; it holds", promise.name)),
                 // Said again below, as what is broken.
                 _ => None,
@@ -95,10 +96,10 @@ impl Plan {
         });
         let surprises = violations.iter().filter(|violation| {
             !expected.clone().any(|expect| {
-                expect.word == ExpectWord::Violates && expect.invariant == violation.invariant
+                expect.word == Expectation::Violates && expect.promise == violation.promise
             })
         });
-        let surprises = surprises.map(|violation| format!("broken: {}", violation.invariant));
+        let surprises = surprises.map(|violation| format!("broken: {}", violation.promise));
         surprises.chain(unmet).collect()
     }
 }
@@ -107,25 +108,29 @@ impl Plan {
 fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), ScriptError> {
     let scenario = &file.script.scenario;
     let roster = Roster::of(&|cloud| (system.mount)(cloud, variant));
-    for (index, send) in scenario.sends.iter().enumerate() {
+    for (index, send) in scenario.requests.iter().enumerate() {
         let Some(to) = &send.to else { continue };
         if !roster.serving().any(|name| *name == **to) {
             let wrong = format!("no worker `{to}` serves requests in {}", system.name);
-            return Err(file.object(Place::SendTo(index), wrong, closest(to, roster.serving())));
+            return Err(file.object(
+                ScriptPlace::RequestTo(index),
+                wrong,
+                closest(to, roster.serving()),
+            ));
         }
     }
     for (place, on) in file.faults_on() {
         // What names a call was checked when the script was read; what does not, names a host.
         let name = Filter::parse(on).call().to_string();
         let is_call = OpCode::all().any(|call| Filter::parse(&name).fits(call.name()));
-        if !is_call && !roster.may_die(&name) {
+        if !is_call && !roster.may_crash(&name) {
             let wrong = format!("{} has no worker `{name}` to crash", system.name);
-            let known: Vec<String> = roster.mortals().collect();
+            let known: Vec<String> = roster.crashable().collect();
             let fix = closest(&name, known.iter().map(String::as_str));
             return Err(file.object(place, wrong, fix));
         }
-        let mut rules = scenario.rules.iter().filter(|rule| rule.on.call() == name);
-        let of_object = |rule: &Rule| rule.fault == Fault::Evict || rule.code.is_some();
+        let mut rules = scenario.faults.iter().filter(|rule| rule.on.call() == name);
+        let of_object = |rule: &ScriptedFault| rule.fault == Fault::Evict || rule.code.is_some();
         if !is_call && rules.any(of_object) && !roster.is_object(&name) {
             let wrong = format!("`{name}` is no object, which alone has memory and turns to lose");
             return Err(file.object(place, wrong, "name an object, as `CLASS:name`"));
@@ -142,14 +147,14 @@ fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), Scri
 /// Every promise that the script expects something of must exist, and be of the sort expected.
 fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
     for (index, expect) in file.script.expect.iter().flatten().enumerate() {
-        let place = Place::Expect(index);
-        let Some(promise) = system.invariant(&expect.invariant) else {
+        let place = ScriptPlace::Expect(index);
+        let Some(promise) = system.promise(&expect.promise) else {
             let known = system.promises().map(|promise| promise.name);
-            let wrong = format!("{} promises no `{}`", system.name, expect.invariant);
-            return Err(file.object(place, wrong, closest(&expect.invariant, known)));
+            let wrong = format!("{} promises no `{}`", system.name, expect.promise);
+            return Err(file.object(place, wrong, closest(&expect.promise, known)));
         };
         if !suits(expect.word, promise) {
-            let word = promise.property.word();
+            let word = promise.check.word();
             let wrong = format!("`{}` is judged as `{word}`", promise.name);
             return Err(file.object(place, wrong, format!("write \"{promise}\"")));
         }
@@ -157,19 +162,19 @@ fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
     Ok(())
 }
 
-fn suits(word: ExpectWord, promise: &Invariant) -> bool {
-    match promise.property {
-        Property::Always(_) => matches!(word, ExpectWord::Always | ExpectWord::Violates),
-        Property::Eventually(_) => matches!(word, ExpectWord::Eventually | ExpectWord::Violates),
-        Property::Sometimes(_) => word == ExpectWord::Sometimes,
+fn suits(word: Expectation, promise: &Promise) -> bool {
+    match promise.check {
+        Check::Always(_) => matches!(word, Expectation::Always | Expectation::Violates),
+        Check::Eventually(_) => matches!(word, Expectation::Eventually | Expectation::Violates),
+        Check::Sometimes(_) => word == Expectation::Sometimes,
     }
 }
 
 /// Scripted faults that left no mark in the trace. One left to chance may well stay away.
 fn idle(script: &Script, run: &Run) -> Vec<String> {
-    let struck = |rule: &Rule| {
-        run.trace.events().iter().any(|event| match &event.what {
-            What::Fault { fault, call, .. } | What::Crash { fault, call } => {
+    let struck = |rule: &ScriptedFault| {
+        run.trace.events().iter().any(|event| match &event.kind {
+            EventKind::Fault { fault, call, .. } | EventKind::Crash { fault, call } => {
                 let fits = match call {
                     Some(call) => rule.on.about(run.trace.op(*call)),
                     None => !rule.fault.on_host() || rule.on.fits(run.trace.actor(event)),
@@ -181,11 +186,12 @@ fn idle(script: &Script, run: &Run) -> Vec<String> {
     };
     let killed = |kill: &Kill| {
         run.trace.events().iter().any(|event| {
-            let crashed = matches!(event.what, What::Crash { fault: Fault::Crash, call: None });
+            let crashed =
+                matches!(event.kind, EventKind::Crash { fault: Fault::Crash, call: None });
             crashed && event.at == kill.at && *run.trace.actor(event) == *kill.host
         })
     };
-    let certain = script.scenario.rules.iter().filter(|rule| rule.chance.is_none());
+    let certain = script.scenario.faults.iter().filter(|rule| rule.chance.is_none());
     let idle = certain.filter(|rule| !struck(rule));
     let idle = idle.map(|rule| format!("the fault `{}` on `{}` never struck", rule.fault, rule.on));
     let alive = script.scenario.kills.iter().filter(|kill| !killed(kill));

@@ -14,6 +14,7 @@ pub mod run;
 pub(crate) mod run_loop;
 pub(crate) mod storm;
 pub(crate) mod task;
+pub(crate) mod verdict;
 pub mod wait;
 pub(crate) mod workers;
 pub(crate) mod workflow_life;

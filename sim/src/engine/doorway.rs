@@ -8,7 +8,8 @@ use std::time::Duration;
 use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::host::Invocation;
-use crate::engine::storm::{Crossing, Verdict};
+use crate::engine::storm::Crossing;
+use crate::engine::verdict::{Transit, Verdict};
 use crate::engine::world::{
     AI_ACTOR, D1_ACTOR, InFlight, Outgoing, PendingCrash, QUEUES_ACTOR, R2_ACTOR, State,
     WORKFLOWS_ACTOR, World, service,
@@ -95,52 +96,58 @@ impl State {
         let (caller, code, class) = (flight.caller, flight.code, flight.class);
         if class == CallClass::Journal {
             let verdict = self.judge(call);
-            return self.write_journal(call, verdict.map(|verdict| verdict.fault));
+            return self.write_journal(call, verdict.map(|verdict| verdict.fault()));
         }
         self.record(caller, EventKind::Call { call });
         let Some(verdict) = self.judge(call) else {
             let latency = self.latency(caller, code);
             return self.schedule_arrival(call, latency);
         };
-        self.calls[call as usize].verdict = Some(Box::new(verdict.clone()));
-        let killing = verdict.fault.is_crash();
-        if !killing {
-            let by = (verdict.fault == Fault::Delay).then_some(verdict.by.as_millis() as u64);
-            self.record(caller, EventKind::Fault { call: Some(call), fault: verdict.fault, by });
+        let (fault, course) = (verdict.fault(), verdict.course());
+        self.calls[call as usize].verdict = Some(Box::new(verdict));
+        // A crash is recorded when the host dies.
+        if !fault.is_crash() {
+            let by = course.late_by().map(|by| by.as_millis() as u64);
+            self.record(caller, EventKind::Fault { call: Some(call), fault, by });
         }
-        match verdict.fault {
-            Fault::Fail => {
-                let error = verdict.error.unwrap_or(Error::NetworkLost);
-                let refused = self.trace.keep(Err(error));
-                self.calls[call as usize].outcome = Some(refused);
+        if fault == Fault::CrashBefore && service_like(class) {
+            return self.crash_caller(call, fault);
+        }
+        match course.request {
+            Transit::Usual => {
                 let latency = self.latency(caller, code);
-                self.schedule(latency, Scheduled::Reply { call });
+                self.schedule_arrival(call, latency);
             }
-            Fault::LoseRequest if class == CallClass::Socket => self.drop_connection(call),
-            Fault::LoseRequest if matches!(self.trace.op(call), Op::Alarm { .. }) => {
-                self.handler_died(call);
-            }
-            Fault::LoseRequest => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
-            Fault::LoseEvent => {}
-            Fault::CrashBefore if service_like(class) => {
-                self.crash_caller(call, verdict.fault);
-            }
-            Fault::Delay => {
-                self.schedule_arrival(call, verdict.by);
-                if verdict.by > PATIENCE {
+            Transit::After(by) => {
+                self.schedule_arrival(call, by);
+                if by > PATIENCE {
                     self.schedule(PATIENCE, Scheduled::GiveUp { call });
                 }
             }
-            Fault::Duplicate => {
+            Transit::Twice => {
                 for copy in [false, true] {
                     let latency = self.latency(caller, code);
                     self.schedule(latency, Scheduled::Arrive { call, copy });
                 }
             }
-            _ => {
+            Transit::Never => self.lose_request(call),
+            Transit::Refused(error) => {
+                let refused = self.trace.keep(Err(error));
+                self.calls[call as usize].outcome = Some(refused);
                 let latency = self.latency(caller, code);
-                self.schedule_arrival(call, latency);
+                self.schedule(latency, Scheduled::Reply { call });
             }
+        }
+    }
+
+    /// The request never arrives; what its caller notices depends on the call.
+    fn lose_request(&mut self, call: u32) {
+        match self.trace.op(call) {
+            Op::SocketMessage { .. } | Op::Push { .. } => self.drop_connection(call),
+            Op::Alarm { .. } => self.handler_died(call),
+            // A service that notifies another does not wait for an answer.
+            Op::Notify { .. } => {}
+            _ => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
         }
     }
 
@@ -186,19 +193,21 @@ impl State {
                 (QUEUES_ACTOR, reply.map(Reply::Queue).map_err(Error::Queue))
             }
             Op::Ai(op) => {
-                let few = self.calls[call as usize].verdict.as_ref();
-                let few = few.filter(|verdict| verdict.fault == Fault::FewLabels);
-                let most = few.map_or(usize::MAX, |verdict| verdict.labels);
+                let most = match self.calls[call as usize].verdict.as_deref() {
+                    Some(Verdict::FewLabels(most)) => *most,
+                    _ => usize::MAX,
+                };
                 let labels =
                     self.ai.apply(op).map(|labels| labels.into_iter().take(most).collect());
                 (AI_ACTOR, labels.map(Reply::Ai).map_err(Error::Ai))
             }
             Op::D1(op) => {
-                let lags = self.calls[call as usize].verdict.as_ref();
-                let lags = lags.filter(|verdict| verdict.fault == Fault::StaleRead);
-                let stale = lags.map(|verdict| {
-                    op.clone().read_from(d1::ReadFrom::Replica { lag: verdict.lag })
-                });
+                let stale = match self.calls[call as usize].verdict.as_deref() {
+                    Some(Verdict::StaleRead(lag)) => {
+                        Some(op.clone().read_from(d1::ReadFrom::Replica { lag: *lag }))
+                    }
+                    _ => None,
+                };
                 let applied = self.d1.apply(self.now, stale.as_ref().unwrap_or(op));
                 if !applied.changes.is_empty() {
                     self.record(D1_ACTOR, EventKind::Rows { changes: applied.changes.into() });
@@ -206,10 +215,11 @@ impl State {
                 (D1_ACTOR, applied.reply.map(Reply::D1).map_err(Error::D1))
             }
             Op::Workflow(op) => {
-                let odd = self.calls[call as usize].verdict.as_ref();
-                let odd = odd.filter(|verdict| verdict.fault == Fault::FalseExists);
-                let odd = odd.and_then(|verdict| workflow::Anomaly::of(op).get(verdict.anomaly));
-                let applied = self.workflows.apply_with(self.now, op, odd.copied());
+                let odd = match self.calls[call as usize].verdict.as_deref() {
+                    Some(Verdict::FalseExists(way)) => workflow::Anomaly::of(op).get(*way).copied(),
+                    _ => None,
+                };
+                let applied = self.workflows.apply_with(self.now, op, odd);
                 let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
                 self.took_effect(call, copy, WORKFLOWS_ACTOR, outcome, Vec::new());
                 return self.follow(applied.follow);
@@ -258,14 +268,21 @@ impl State {
         let flight = &mut self.calls[call as usize];
         let (caller, code, class) = (flight.caller, flight.code, flight.class);
         flight.outcome = Some(outcome);
-        match flight.fault() {
-            Some(Fault::LoseReply) => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
-            Some(Fault::CrashAfter) if service_like(class) => {
-                self.crash(caller, Fault::CrashAfter, Some(call));
+        let verdict = flight.verdict.as_deref();
+        if matches!(verdict, Some(Verdict::CrashAfter)) && service_like(class) {
+            return self.crash(caller, Fault::CrashAfter, Some(call));
+        }
+        match verdict.map_or(Transit::Usual, |verdict| verdict.course().reply) {
+            Transit::Never => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
+            Transit::After(by) => {
+                self.schedule(by, Scheduled::Reply { call });
+                if by > PATIENCE {
+                    self.schedule(PATIENCE, Scheduled::GiveUp { call });
+                }
             }
-            _ => {
-                let at = self.now + self.latency(caller, code);
-                self.agenda.schedule(at, Scheduled::Reply { call });
+            Transit::Usual | Transit::Twice | Transit::Refused(_) => {
+                let latency = self.latency(caller, code);
+                self.schedule(latency, Scheduled::Reply { call });
             }
         }
     }

@@ -3,25 +3,12 @@
 use std::time::Duration;
 
 use crate::choices::{Choices, HostKey, Odds};
-use crate::protocol::error::Error;
+use crate::engine::verdict::{Verdict, Wanted};
 use crate::protocol::fault::{CallClass, Fault, FaultSet};
 use crate::protocol::op::Op;
 use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::scenario::Scenario;
 use crate::scenario::scripted_fault::{ScriptedFault, glob};
-use crate::services::ai;
-
-/// How long a delay can be drawn to be. The later ones outlast a caller's patience.
-const DELAYS: [Duration; 5] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(20),
-    Duration::from_secs(60),
-    Duration::from_secs(600),
-];
-
-/// How many writes a replica can be drawn to lag behind.
-const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];
 
 /// How long a crashed host stays down.
 const DOWNTIMES: [Duration; 4] = [
@@ -30,22 +17,6 @@ const DOWNTIMES: [Duration; 4] = [
     Duration::from_secs(5),
     Duration::from_secs(60),
 ];
-
-/// What happens to a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    pub fault: Fault,
-    /// For a delay: how long.
-    pub by: Duration,
-    /// For a failure: which of the platform's errors.
-    pub error: Option<Error>,
-    /// For few labels: how many are left.
-    pub labels: usize,
-    /// For a false "exists": which of the two.
-    pub anomaly: usize,
-    /// For a stale read: how many writes the replica has not heard of.
-    pub lag: u64,
-}
 
 /// Who makes a call, whom a crash would hit, and what is asked.
 pub(crate) struct Crossing<'a> {
@@ -128,7 +99,7 @@ impl Storm {
         self.reorders
     }
 
-    /// Whether a host may die after a poll. ObjectCall after each.
+    /// Whether a host may die after a poll. Asked after each poll.
     pub fn kills(&self) -> bool {
         let drawn = self.crashes_left > 0 && self.faults.contains(Fault::Crash);
         self.active && (drawn || !self.rules.is_empty())
@@ -174,7 +145,7 @@ impl Storm {
             0 => None,
             drawn => {
                 let fault = table.faults[drawn as usize - 1];
-                Some(self.strengthen(choices, crossing, fault, None, None))
+                self.settle(choices, crossing, fault, Wanted::default())
             }
         }
     }
@@ -200,51 +171,28 @@ impl Storm {
                 };
             strikes.then(|| {
                 active.struck += 1;
-                (active.rule.fault, active.rule.by, active.rule.code)
+                (active.rule.fault, Wanted { by: active.rule.by, code: active.rule.code })
             })
         });
-        let (fault, by, code) = matching?;
-        Some(self.strengthen(choices, crossing, fault, by, code))
+        let (fault, wanted) = matching?;
+        self.settle(choices, crossing, fault, wanted)
     }
 
-    /// Settles how strong a fault is, and takes a crash from the budget.
-    fn strengthen(
+    /// Draws what the script leaves open about a fault, and takes a crash from the budget.
+    fn settle(
         &mut self,
         choices: &mut Choices,
         crossing: &Crossing,
         fault: Fault,
-        by: Option<Duration>,
-        code: Option<u32>,
-    ) -> Verdict {
-        let mut amount = |of: usize| {
+        wanted: Wanted,
+    ) -> Option<Verdict> {
+        if fault.is_crash() {
+            self.spend_crash();
+        }
+        Verdict::draw(fault, crossing.op, wanted, |of| {
             let (host, op) = (crossing.caller, crossing.code);
             choices.choose(ChoiceKind::Amount, host, op, of as u32, Odds::Even) as usize
-        };
-        let mut verdict =
-            Verdict { fault, by: Duration::ZERO, error: None, labels: 0, anomaly: 0, lag: 0 };
-        match fault {
-            Fault::Delay => verdict.by = by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())]),
-            Fault::Fail => {
-                let scripted = code.and_then(|code| crossing.op.refusal(code));
-                verdict.error = scripted.or_else(|| {
-                    let mut errors = crossing.op.refusals();
-                    (!errors.is_empty()).then(|| errors.swap_remove(amount(errors.len())))
-                });
-            }
-            Fault::FalseExists => {
-                verdict.anomaly = code.unwrap_or_else(|| amount(2) as u32) as usize;
-            }
-            Fault::StaleRead => {
-                verdict.lag = code.map_or_else(|| LAGS[amount(LAGS.len())], u64::from);
-            }
-            Fault::FewLabels => {
-                let left = code.unwrap_or_else(|| amount(ai::LABELS) as u32);
-                verdict.labels = left as usize;
-            }
-            _ if fault.is_crash() => self.spend_crash(),
-            _ => {}
-        }
-        verdict
+        })
     }
 
     /// Whether `host` dies after the poll that has just ended.

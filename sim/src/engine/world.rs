@@ -16,8 +16,9 @@ use crate::engine::host_index::HostIndex;
 use crate::engine::objects::instance::Instance;
 use crate::engine::objects::sockets::Socket;
 use crate::engine::objects::storage::ObjectStorage;
-use crate::engine::storm::{Storm, Verdict};
+use crate::engine::storm::Storm;
 use crate::engine::task::{Task, TaskWaker, Waits, Woken};
+use crate::engine::verdict::Verdict;
 use crate::protocol::error::Error;
 use crate::protocol::fault::{CallClass, Fault};
 use crate::protocol::object::ObjectId;
@@ -77,7 +78,7 @@ pub(crate) struct InFlight {
 impl InFlight {
     /// What goes wrong with it.
     pub fn fault(&self) -> Option<Fault> {
-        self.verdict.as_ref().map(|verdict| verdict.fault)
+        self.verdict.as_deref().map(Verdict::fault)
     }
 }
 

@@ -15,7 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::services::sqlite::{ResultSet, RowChange, Value};
-use crate::{StableHasher, Time};
+use crate::values::hash::StableHasher;
+use crate::values::time::Time;
 use store::Store;
 
 pub use bookmark::{Bookmark, Constraint};

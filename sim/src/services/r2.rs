@@ -3,6 +3,7 @@
 //! Where production and the local emulator differ, production is the default; see
 //! `docs/platform-r2.md` for each difference and for what nobody has documented.
 
+mod algorithm;
 mod argument;
 mod bucket;
 mod checksum;
@@ -30,8 +31,9 @@ use bucket::{Bucket, Turn};
 use ids::Ids;
 use reply::Short;
 
+pub use algorithm::Algorithm;
 pub use argument::{ArgumentError, Unexpected};
-pub use checksum::{Algorithm, Checksum, ChecksumValue, Checksums};
+pub use checksum::{Checksum, ChecksumValue, Checksums};
 pub use conditional::{Conditional, Etag};
 pub use date::Date;
 pub use error::{Code, Error, transient_errors};

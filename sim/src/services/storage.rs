@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::services::sqlite::{Database, RowChange, Value};
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 pub use cursor::SqlCursor;
 pub(crate) use cursor::named;

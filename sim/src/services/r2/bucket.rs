@@ -16,8 +16,8 @@ use super::{
     HttpMetadata, ListOptions, Method, MultipartOptions, Notification, NotificationObject, Notify,
     Object, PutOptions, Reply, StorageClass, UploadedPart, list,
 };
-use crate::values::body::hex;
-use crate::{Body, Time};
+use crate::values::body::{Body, hex};
+use crate::values::time::Time;
 
 #[derive(Debug)]
 pub(super) struct Bucket {

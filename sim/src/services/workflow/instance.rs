@@ -10,7 +10,8 @@ use super::journal::Journal;
 use super::op::{Op, RestartFrom, Retention};
 use super::reply::{Follow, InstanceStatus, Progress, Reply, Status, StepEvent, WorkflowEvent};
 use super::step_error::StepError;
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// All that is stored of one instance.
 #[derive(Clone, Debug)]

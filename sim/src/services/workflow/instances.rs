@@ -10,7 +10,8 @@ use super::instance::Instance;
 use super::op::{CreateOptions, Op};
 use super::reply::{BatchError, Follow, Reply, StepEvent};
 use super::{Anomaly, Numbers};
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// One workflow.
 #[derive(Clone, Debug)]

@@ -13,7 +13,8 @@ use super::op::{AttemptResult, RestartFrom};
 use super::reply::{Progress, StepEvent};
 use super::step::{Policy, StepConfig};
 use super::step_error::StepError;
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// A sleep is also known by its duration: a changed one is another sleep.
 type Key = (StepKind, StepKey, Option<Millis>);

@@ -10,7 +10,8 @@ use super::duration::Millis;
 use super::id::{Engine, StepKey, StepKind};
 use super::step::StepConfig;
 use super::step_error::StepError;
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// One operation.
 ///

@@ -10,7 +10,8 @@ use super::id::Engine;
 use super::op::Glance;
 use super::step::Policy;
 use super::step_error::StepError;
-use crate::{Body, Time};
+use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// What came of one operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

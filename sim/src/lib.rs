@@ -33,7 +33,7 @@ pub use engine::objects::storage::ObjectStorage;
 pub use engine::run::{End, Run};
 pub use engine::wait::JoinHandle;
 pub use protocol::error::Error;
-pub use protocol::fault::{self, CallClass, Fault, FaultKind, FaultSet};
+pub use protocol::fault::{self, CallClass, Codes, Fault, FaultKind, FaultSet};
 pub use protocol::http::{Request, Response};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;

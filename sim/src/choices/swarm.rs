@@ -41,10 +41,8 @@ impl Swarm {
         swarm.latency = !rng.chance(256);
         // One run in eight has everything on, mildly: some bugs need three different faults.
         let everything = rng.chance(128);
-        // What came later is drawn last, so that the seeds of before keep their weather.
-        let (later, before): (Vec<Fault>, Vec<Fault>) =
-            allowed.iter().partition(|fault| *fault == Fault::StaleRead);
-        for fault in before.into_iter().chain(later) {
+        // In the order of ids, so that a seed keeps its weather when a fault is added.
+        for fault in allowed.by_id() {
             let strength = STRENGTHS[rng.below(STRENGTHS.len() as u32) as usize];
             let on = rng.chance(512);
             if everything {

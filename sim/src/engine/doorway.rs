@@ -51,6 +51,7 @@ impl State {
             line,
             code: op.code(),
             class: op.class(),
+            fault: None,
             verdict: None,
             outcome: None,
             closed: false,
@@ -71,7 +72,7 @@ impl State {
         }
     }
 
-    fn judge(&mut self, call: u32) -> Option<Verdict> {
+    fn judge(&mut self, call: u32) -> Option<(Fault, Verdict)> {
         if self.storm.spares(self.calls[call as usize].class) {
             return None;
         }
@@ -96,24 +97,28 @@ impl State {
         let (caller, code, class) = (flight.caller, flight.code, flight.class);
         if class == CallClass::Journal {
             let verdict = self.judge(call);
-            return self.write_journal(call, verdict.map(|verdict| verdict.fault()));
+            return self.write_journal(call, verdict.map(|(fault, _)| fault));
         }
         self.record(caller, EventKind::Call { call });
-        let Some(verdict) = self.judge(call) else {
+        let Some((fault, verdict)) = self.judge(call) else {
             let latency = self.latency(caller, code);
             return self.schedule_arrival(call, latency);
         };
-        let (fault, course) = (verdict.fault(), verdict.course());
-        self.calls[call as usize].verdict = Some(Box::new(verdict));
         // A crash is recorded when the host dies.
         if !fault.is_crash() {
-            let by = course.late_by().map(|by| by.as_millis() as u64);
+            let by = verdict.late_by().map(|by| by.as_millis() as u64);
             self.record(caller, EventKind::Fault { call: Some(call), fault, by });
         }
+        let request = match &verdict {
+            Verdict::Request(transit) => transit.clone(),
+            _ => Transit::Usual,
+        };
+        let flight = &mut self.calls[call as usize];
+        (flight.fault, flight.verdict) = (Some(fault), Some(Box::new(verdict)));
         if fault == Fault::CrashBefore && service_like(class) {
             return self.crash_caller(call, fault);
         }
-        match course.request {
+        match request {
             Transit::Usual => {
                 let latency = self.latency(caller, code);
                 self.schedule_arrival(call, latency);
@@ -272,15 +277,18 @@ impl State {
         if matches!(verdict, Some(Verdict::CrashAfter)) && service_like(class) {
             return self.crash(caller, Fault::CrashAfter, Some(call));
         }
-        match verdict.map_or(Transit::Usual, |verdict| verdict.course().reply) {
-            Transit::Never => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
-            Transit::After(by) => {
+        match verdict {
+            Some(Verdict::Reply(Transit::Never)) => {
+                self.schedule(PATIENCE, Scheduled::GiveUp { call })
+            }
+            Some(Verdict::Reply(Transit::After(by))) => {
+                let by = *by;
                 self.schedule(by, Scheduled::Reply { call });
                 if by > PATIENCE {
                     self.schedule(PATIENCE, Scheduled::GiveUp { call });
                 }
             }
-            Transit::Usual | Transit::Twice | Transit::Refused(_) => {
+            _ => {
                 let latency = self.latency(caller, code);
                 self.schedule(latency, Scheduled::Reply { call });
             }
@@ -309,7 +317,7 @@ impl State {
     fn ended(&mut self, call: u32, copy: bool, outcome: OutcomeId, result: Option<BatchResult>) {
         let flight = &self.calls[call as usize];
         let host = flight.callee.expect("only hosts handle calls");
-        let fault = flight.fault();
+        let fault = flight.fault;
         self.record(host, EventKind::End { call, outcome });
         if fault == Some(Fault::CrashAfter) {
             self.pending_crash = Some(PendingCrash { host, fault: Fault::CrashAfter, call });
@@ -364,7 +372,7 @@ impl World {
     /// A request reaches its target.
     pub fn arrive(self: &Rc<World>, mut state: RefMut<'_, State>, call: u32, copy: bool) {
         let flight = &state.calls[call as usize];
-        let (fault, callee) = (flight.fault(), flight.callee);
+        let (fault, callee) = (flight.fault, flight.callee);
         if let Some(line) = flight.line {
             state.lines[line as usize].pending.retain(|pending| *pending != call);
         }

@@ -124,7 +124,11 @@ impl Storm {
     }
 
     /// What goes wrong with this call, if anything does.
-    pub fn verdict(&mut self, choices: &mut Choices, crossing: &Crossing) -> Option<Verdict> {
+    pub fn verdict(
+        &mut self,
+        choices: &mut Choices,
+        crossing: &Crossing,
+    ) -> Option<(Fault, Verdict)> {
         if !self.active {
             return None;
         }
@@ -150,7 +154,7 @@ impl Storm {
         }
     }
 
-    fn scripted(&mut self, choices: &mut Choices, crossing: &Crossing) -> Option<Verdict> {
+    fn scripted(&mut self, choices: &mut Choices, crossing: &Crossing) -> Option<(Fault, Verdict)> {
         let class = crossing.class;
         let matching = self.rules.iter_mut().find_map(|active| {
             let fits = active.rule.applies(class)
@@ -185,14 +189,15 @@ impl Storm {
         crossing: &Crossing,
         fault: Fault,
         wanted: Wanted,
-    ) -> Option<Verdict> {
+    ) -> Option<(Fault, Verdict)> {
         if fault.is_crash() {
             self.spend_crash();
         }
-        Verdict::draw(fault, crossing.op, wanted, |of| {
+        let verdict = Verdict::draw(fault, crossing.op, wanted, |of| {
             let (host, op) = (crossing.caller, crossing.code);
             choices.choose(ChoiceKind::Amount, host, op, of as u32, Odds::Even) as usize
-        })
+        })?;
+        Some((fault, verdict))
     }
 
     /// Whether `host` dies after the poll that has just ended.

@@ -1,7 +1,7 @@
-//! What a fault does to one call: how strong it is, and how request and reply travel under it.
+//! What a fault does to the call that it strikes.
 //!
-//! A new fault on calls is an entry in `protocol/fault.rs`, an arm in [`Verdict::draw`] and an arm in
-//! [`Verdict::course`].
+//! A new fault on calls is an entry in `protocol/fault.rs` and an arm in [`Verdict::draw`]; if it does
+//! something that no verdict says yet, also a verdict, which the doorway carries out.
 
 use std::time::Duration;
 
@@ -22,24 +22,22 @@ const DELAYS: [Duration; 5] = [
 /// The numbers of writes that a replica can be drawn to lag behind.
 const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];
 
-/// A fault that strikes a call, with its strength.
+/// What happens to a call that a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// The request arrives after this long.
-    Delay(Duration),
-    /// The platform answers with this error.
-    Fail(Error),
-    LoseRequest,
-    LoseReply,
-    Duplicate,
-    LoseEvent,
+    /// The request does not travel as usual.
+    Request(Transit),
+    /// The reply does not travel as usual.
+    Reply(Transit),
     /// The model answers with this many labels at most.
     FewLabels(usize),
     /// `create` answers wrongly, in one of the ways of `workflow::Anomaly::of`.
     FalseExists(usize),
-    /// The replica has not heard of this many writes.
+    /// The replica that answers has not heard of this many writes.
     StaleRead(u64),
+    /// A host dies before the effect.
     CrashBefore,
+    /// A host dies after the effect, before the reply.
     CrashAfter,
 }
 
@@ -50,14 +48,8 @@ pub(crate) struct Wanted {
     pub code: Option<u32>,
 }
 
-/// How the request and the reply of a call travel.
-#[derive(Debug, Default)]
-pub(crate) struct Course {
-    pub request: Transit,
-    pub reply: Transit,
-}
-
-#[derive(Debug, Default)]
+/// How a request or a reply travels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Transit {
     /// It arrives after an ordinary latency.
     #[default]
@@ -73,28 +65,29 @@ pub(crate) enum Transit {
 }
 
 impl Verdict {
-    /// The verdict for `fault` on a call of `op`. `amount(n)` draws a number below `n`.
+    /// The verdict when `fault` strikes a call of `op`. `amount(n)` draws a number below `n`.
     pub fn draw(
         fault: Fault,
         op: &Op,
-        wanted: Wanted,
+        Wanted { by, code }: Wanted,
         mut amount: impl FnMut(usize) -> usize,
     ) -> Option<Verdict> {
-        let Wanted { by, code } = wanted;
         Some(match fault {
-            Fault::Delay => Verdict::Delay(by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())])),
+            Fault::Delay => {
+                let by = by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())]);
+                Verdict::Request(Transit::After(by))
+            }
             Fault::Fail => {
                 let scripted = code.and_then(|code| op.refusal(code));
                 let error = scripted.or_else(|| {
                     let mut errors = op.refusals();
                     (!errors.is_empty()).then(|| errors.swap_remove(amount(errors.len())))
                 });
-                Verdict::Fail(error.unwrap_or(Error::NetworkLost))
+                Verdict::Request(Transit::Refused(error.unwrap_or(Error::NetworkLost)))
             }
-            Fault::LoseRequest => Verdict::LoseRequest,
-            Fault::LoseReply => Verdict::LoseReply,
-            Fault::Duplicate => Verdict::Duplicate,
-            Fault::LoseEvent => Verdict::LoseEvent,
+            Fault::LoseRequest | Fault::LoseEvent => Verdict::Request(Transit::Never),
+            Fault::LoseReply => Verdict::Reply(Transit::Never),
+            Fault::Duplicate => Verdict::Request(Transit::Twice),
             Fault::FewLabels => {
                 Verdict::FewLabels(code.map_or_else(|| amount(ai::LABELS), |code| code as usize))
             }
@@ -111,46 +104,10 @@ impl Verdict {
         })
     }
 
-    /// How request and reply travel under this verdict.
-    pub fn course(&self) -> Course {
-        let (mut request, mut reply) = (Transit::Usual, Transit::Usual);
-        match self {
-            Verdict::Delay(by) => request = Transit::After(*by),
-            Verdict::Fail(error) => request = Transit::Refused(error.clone()),
-            Verdict::LoseRequest | Verdict::LoseEvent => request = Transit::Never,
-            Verdict::LoseReply => reply = Transit::Never,
-            Verdict::Duplicate => request = Transit::Twice,
-            // The effect differs, not the way there and back.
-            Verdict::FewLabels(_) | Verdict::FalseExists(_) | Verdict::StaleRead(_) => {}
-            // The host dies when the call leaves or arrives; `State::depart` and `State::ended` see to it.
-            Verdict::CrashBefore | Verdict::CrashAfter => {}
-        }
-        Course { request, reply }
-    }
-
-    /// The fault behind it.
-    pub fn fault(&self) -> Fault {
-        match self {
-            Verdict::Delay(_) => Fault::Delay,
-            Verdict::Fail(_) => Fault::Fail,
-            Verdict::LoseRequest => Fault::LoseRequest,
-            Verdict::LoseReply => Fault::LoseReply,
-            Verdict::Duplicate => Fault::Duplicate,
-            Verdict::LoseEvent => Fault::LoseEvent,
-            Verdict::FewLabels(_) => Fault::FewLabels,
-            Verdict::FalseExists(_) => Fault::FalseExists,
-            Verdict::StaleRead(_) => Fault::StaleRead,
-            Verdict::CrashBefore => Fault::CrashBefore,
-            Verdict::CrashAfter => Fault::CrashAfter,
-        }
-    }
-}
-
-impl Course {
     /// How late the request or the reply is, for the trace.
     pub fn late_by(&self) -> Option<Duration> {
-        match (&self.request, &self.reply) {
-            (Transit::After(by), _) | (_, Transit::After(by)) => Some(*by),
+        match self {
+            Verdict::Request(Transit::After(by)) | Verdict::Reply(Transit::After(by)) => Some(*by),
             _ => None,
         }
     }

@@ -67,19 +67,14 @@ pub(crate) struct InFlight {
     pub line: Option<u32>,
     pub code: OpCode,
     pub class: CallClass,
-    /// Rare, hence not in line with the rest.
+    /// The fault that strikes it.
+    pub fault: Option<Fault>,
+    /// What that fault does. It is boxed because it is rare and large.
     pub verdict: Option<Box<Verdict>>,
     /// The reply, once there is one.
     pub outcome: Option<OutcomeId>,
     /// Whether the caller has its answer, so that later ones are discarded.
     pub closed: bool,
-}
-
-impl InFlight {
-    /// What goes wrong with it.
-    pub fn fault(&self) -> Option<Fault> {
-        self.verdict.as_deref().map(Verdict::fault)
-    }
 }
 
 /// A host that dies as soon as the current poll is over.

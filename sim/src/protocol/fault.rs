@@ -1,47 +1,311 @@
-//! The faults a storm is made of: one line each in [`ALL`].
+//! The faults that a storm is made of: one entry each in the list of [`faults!`].
+//!
+//! A new fault is an entry in the list, with the next free `id`, and its behaviour in
+//! `engine/verdict.rs`. Everything else (scripts, `--faults`, `list`, swarms, hashes) follows from
+//! the entry.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// One thing that can go wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fault {
-    /// The request arrives late, perhaps after its caller has given up.
-    Delay,
-    /// The platform answers with one of its transient errors, and does nothing.
-    Fail,
-    /// The request never arrives.
-    LoseRequest,
-    /// The request takes effect and its reply never arrives.
-    LoseReply,
-    /// The request takes effect twice.
-    Duplicate,
-    /// Tasks, deliveries and messages overtake each other.
-    Reorder,
-    /// A notification never reaches its queue.
-    LoseEvent,
-    /// The model answers with fewer labels than usual, or none.
-    FewLabels,
-    /// Something outside the cloud is slow, refuses, or fails.
-    Mood,
-    /// `create` says that an instance exists, though there is none, or though it has just made it.
-    FalseExists,
-    /// A read in a session is answered by a replica that has not heard of the latest writes.
-    StaleRead,
-    /// An idle object loses its memory.
-    Evict,
-    /// A host dies on a call, before the effect.
-    CrashBefore,
-    /// A host dies on a call, after the effect and before the reply.
-    CrashAfter,
-    /// A host dies after any poll, with its requests still in flight.
-    Crash,
+use crate::services::ai;
+
+/// What there is to know about a fault, apart from what it does.
+#[derive(Debug)]
+pub struct FaultKind {
+    /// The fault.
+    pub fault: Fault,
+    /// Its number for ever: it is hashed into traces, and swarms draw in this order. Neither may
+    /// change when a fault is added, because failure files and seeds depend on them.
+    pub id: u8,
+    /// Its name in scripts, tapes and traces.
+    pub name: &'static str,
+    /// One line for `thunderhead list`.
+    pub help: &'static str,
+    /// The calls that it can strike.
+    pub classes: &'static [CallClass],
+    /// Whether `explore` draws it by default.
+    pub explored: bool,
+    /// Whether it ends a host, and so counts against `max_crashes`.
+    pub crash: bool,
+    /// Whether `on` in a script names a host instead of a call.
+    pub on_host: bool,
+    /// Whether a script may say `by`, a duration.
+    pub by: bool,
+    /// The numbers that a script may give as `code`.
+    pub code: Codes,
 }
 
-/// The sort of crossing a call is; it decides which faults make sense there.
+/// The numbers that `code` can be in a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Codes {
+    /// The fault takes no code.
+    None,
+    /// The errors of the call's service.
+    Errors,
+    /// Any number in a range.
+    In(RangeInclusive<u32>),
+}
+
+impl FaultKind {
+    /// The fields that most entries share.
+    const USUAL: FaultKind = FaultKind {
+        fault: Fault::Delay,
+        id: 0,
+        name: "",
+        help: "",
+        classes: &[],
+        explored: true,
+        crash: false,
+        on_host: false,
+        by: false,
+        code: Codes::None,
+    };
+}
+
+/// Makes the enum and [`ALL`] from one list.
+macro_rules! faults {
+    ($($fault:ident {
+        id: $id:literal, name: $name:literal, help: $help:literal
+        $(, $field:ident: $value:expr)* $(,)?
+    })*) => {
+        /// One thing that can go wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Fault {
+            $(#[doc = $help] $fault,)*
+        }
+
+        /// Every fault. Those that end a host come last, so that an exhausted crash budget shortens
+        /// the table of verdicts without renumbering it.
+        pub const ALL: &[FaultKind] = &[$(
+            FaultKind {
+                fault: Fault::$fault,
+                id: $id,
+                name: $name,
+                help: $help,
+                $($field: $value,)*
+                ..FaultKind::USUAL
+            },
+        )*];
+    };
+}
+
+/// The calls whose caller waits for an answer from a service, a worker or an object.
+const ANSWERED: &[CallClass] = &[
+    CallClass::Service,
+    CallClass::Fetch,
+    CallClass::Delivery,
+    CallClass::Rpc,
+    CallClass::Ai,
+    CallClass::Create,
+    CallClass::Read,
+];
+
+/// The calls on which a host can die.
+const CRASHING: &[CallClass] = &[
+    CallClass::Service,
+    CallClass::Fetch,
+    CallClass::Delivery,
+    CallClass::Rpc,
+    CallClass::Ai,
+    CallClass::Create,
+    CallClass::Journal,
+    CallClass::Read,
+];
+
+faults! {
+    Delay {
+        id: 0,
+        name: "delay",
+        help: "the request arrives late, perhaps after its caller has given up (by = \"30s\")",
+        classes: &[
+            CallClass::Event,
+            CallClass::Socket,
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
+        by: true,
+    }
+    Fail {
+        id: 1,
+        name: "fail",
+        help: "the platform answers a transient error and does nothing (code = 10001, or which of its list)",
+        classes: &[
+            CallClass::Service,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
+        code: Codes::Errors,
+    }
+    LoseRequest {
+        id: 2,
+        name: "lose_request",
+        help: "the request never arrives; its caller gives up",
+        classes: &[
+            CallClass::Socket,
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
+    }
+    LoseReply {
+        id: 3,
+        name: "lose_reply",
+        help: "the request takes effect, its reply never arrives",
+        classes: ANSWERED,
+    }
+    Duplicate {
+        id: 4,
+        name: "duplicate",
+        help: "the request takes effect twice; a batch reaches two invocations at once",
+        classes: &[
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Delivery,
+            CallClass::Event,
+            CallClass::Read,
+        ],
+    }
+    Reorder {
+        id: 5,
+        name: "reorder",
+        help: "ready tasks, deliveries and queued messages overtake each other",
+    }
+    LoseEvent {
+        id: 6,
+        name: "lose_event",
+        help: "a notification never reaches its queue (no guarantee is published for that hop)",
+        classes: &[CallClass::Event],
+        explored: false,
+    }
+    FewLabels {
+        id: 7,
+        name: "few_labels",
+        help: "the model answers with fewer labels than usual, or none (code = how many)",
+        classes: &[CallClass::Ai],
+        code: Codes::In(0..=ai::LABELS as u32 - 1),
+    }
+    Mood {
+        id: 8,
+        name: "mood",
+        help: "a provider, a website or a text model outside the cloud is slow, refuses or fails",
+    }
+    FalseExists {
+        id: 9,
+        name: "false_exists",
+        help: "create says the instance exists: though it does not (code = 0), or as it is made (1)",
+        classes: &[CallClass::Create],
+        code: Codes::In(0..=1),
+    }
+    StaleRead {
+        id: 14,
+        name: "stale_read",
+        help: "a replica answers a read in a session without the latest writes (code = how many)",
+        classes: &[CallClass::Read],
+        // A replica that lags behind by no writes is the primary.
+        code: Codes::In(1..=u32::MAX),
+    }
+    Evict {
+        id: 10,
+        name: "evict",
+        help: "an object that was idle for ten seconds has lost its memory (on = \"ROOM:all\")",
+        on_host: true,
+    }
+    CrashBefore {
+        id: 11,
+        name: "crash_before",
+        help: "the worker dies on this call before the effect",
+        classes: CRASHING,
+        crash: true,
+    }
+    CrashAfter {
+        id: 12,
+        name: "crash_after",
+        help: "the worker dies on this call after the effect, before the reply",
+        classes: CRASHING,
+        crash: true,
+    }
+    Crash {
+        id: 13,
+        name: "crash",
+        help: "a host dies after a poll (on = \"relay\"), or at a time (at = \"3s\"); code = 1: an object, \
+               and the writes of its turn are lost",
+        crash: true,
+        on_host: true,
+        code: Codes::In(1..=1),
+    }
+}
+
+impl Fault {
+    /// The number of faults.
+    pub const COUNT: usize = ALL.len();
+
+    /// The entry of this fault in [`ALL`].
+    pub fn kind(self) -> &'static FaultKind {
+        &ALL[self as usize]
+    }
+
+    /// Whether a rule for it names a host, and not a call.
+    pub fn on_host(self) -> bool {
+        self.kind().on_host
+    }
+
+    /// Whether it ends a host.
+    pub fn is_crash(self) -> bool {
+        self.kind().crash
+    }
+}
+
+impl Hash for Fault {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_isize(isize::from(self.kind().id));
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().name)
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Fault, String> {
+        ALL.iter().find(|kind| kind.name == name).map(|kind| kind.fault).ok_or_else(|| {
+            let known: Vec<_> = ALL.iter().map(|kind| kind.name).collect();
+            format!("unknown fault `{name}`: expected one of {}", known.join(", "))
+        })
+    }
+}
+
+impl Serialize for Fault {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.kind().name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fault {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fault, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The kind of boundary that a call crosses, which decides what faults can strike it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallClass {
     /// A host calls a platform service.
@@ -82,276 +346,45 @@ impl CallClass {
     ];
 }
 
-/// What `list` and the scripts know of a fault.
-#[derive(Debug)]
-pub struct FaultKind {
-    /// The fault.
-    pub fault: Fault,
-    /// Its name in scripts, tapes and traces.
-    pub name: &'static str,
-    /// One line for `thunderhead list`.
-    pub help: &'static str,
-    /// The calls at whose doorway it can be drawn.
-    pub classes: &'static [CallClass],
-    /// Whether exploration draws it unasked.
-    pub explored: bool,
-}
-
-/// The calls on which a host can die.
-const CRASHING: [CallClass; 8] = [
-    CallClass::Service,
-    CallClass::Fetch,
-    CallClass::Delivery,
-    CallClass::Rpc,
-    CallClass::Ai,
-    CallClass::Create,
-    CallClass::Journal,
-    CallClass::Read,
-];
-
-/// Every fault. Those that end a host come last, so that an exhausted crash budget shortens the
-/// table of verdicts without renumbering it.
-pub const ALL: &[FaultKind] = &[
-    FaultKind {
-        fault: Fault::Delay,
-        name: "delay",
-        help: "the request arrives late, perhaps after its caller has given up (by = \"30s\")",
-        classes: &[
-            CallClass::Event,
-            CallClass::Socket,
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Delivery,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Fail,
-        name: "fail",
-        help: "the platform answers a transient error and does nothing (code = 10001, or which of its list)",
-        classes: &[
-            CallClass::Service,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::LoseRequest,
-        name: "lose_request",
-        help: "the request never arrives; its caller gives up",
-        classes: &[
-            CallClass::Socket,
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Delivery,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::LoseReply,
-        name: "lose_reply",
-        help: "the request takes effect, its reply never arrives",
-        classes: &[
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Delivery,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Duplicate,
-        name: "duplicate",
-        help: "the request takes effect twice; a batch reaches two invocations at once",
-        classes: &[
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Delivery,
-            CallClass::Event,
-            CallClass::Read,
-        ],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Reorder,
-        name: "reorder",
-        help: "ready tasks, deliveries and queued messages overtake each other",
-        classes: &[],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::LoseEvent,
-        name: "lose_event",
-        help: "a notification never reaches its queue (no guarantee is published for that hop)",
-        classes: &[CallClass::Event],
-        explored: false,
-    },
-    FaultKind {
-        fault: Fault::FewLabels,
-        name: "few_labels",
-        help: "the model answers with fewer labels than usual, or none (code = how many)",
-        classes: &[CallClass::Ai],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Mood,
-        name: "mood",
-        help: "a provider, a website or a text model outside the cloud is slow, refuses or fails",
-        classes: &[],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::FalseExists,
-        name: "false_exists",
-        help: "create says the instance exists: though it does not (code = 0), or as it is made (1)",
-        classes: &[CallClass::Create],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::StaleRead,
-        name: "stale_read",
-        help: "a replica answers a read in a session without the latest writes (code = how many)",
-        classes: &[CallClass::Read],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Evict,
-        name: "evict",
-        help: "an object that was idle for ten seconds has lost its memory (on = \"ROOM:all\")",
-        classes: &[],
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::CrashBefore,
-        name: "crash_before",
-        help: "the worker dies on this call before the effect",
-        classes: &CRASHING,
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::CrashAfter,
-        name: "crash_after",
-        help: "the worker dies on this call after the effect, before the reply",
-        classes: &CRASHING,
-        explored: true,
-    },
-    FaultKind {
-        fault: Fault::Crash,
-        name: "crash",
-        help: "a host dies after a poll (on = \"relay\"), or at a time (at = \"3s\"); code = 1: an object, \
-               and the writes of its turn are lost",
-        classes: &[],
-        explored: true,
-    },
-];
-
-impl Fault {
-    /// How many there are.
-    pub const COUNT: usize = ALL.len();
-
-    /// Its line in [`ALL`].
-    pub fn kind(self) -> &'static FaultKind {
-        &ALL[self as usize]
-    }
-
-    /// Whether a rule for it names a host, and not a call.
-    pub fn on_host(self) -> bool {
-        matches!(self, Fault::Crash | Fault::Evict)
-    }
-
-    /// Whether it ends a host.
-    pub fn is_crash(self) -> bool {
-        matches!(self, Fault::CrashBefore | Fault::CrashAfter | Fault::Crash)
-    }
-}
-
-/// Failure files carry hashes, so a fault that came later does not renumber those after it.
-impl Hash for Fault {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let number = match self {
-            Fault::StaleRead => 14,
-            early if *early < Fault::StaleRead => *early as isize,
-            late => *late as isize - 1,
-        };
-        state.write_isize(number);
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind().name)
-    }
-}
-
-impl FromStr for Fault {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Fault, String> {
-        ALL.iter().find(|kind| kind.name == name).map(|kind| kind.fault).ok_or_else(|| {
-            let known: Vec<_> = ALL.iter().map(|kind| kind.name).collect();
-            format!("unknown fault `{name}`: expected one of {}", known.join(", "))
-        })
-    }
-}
-
-impl Serialize for Fault {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.kind().name)
-    }
-}
-
-impl<'de> Deserialize<'de> for Fault {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fault, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
 /// A set of faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FaultSet(u16);
+pub struct FaultSet(u32);
 
 impl FaultSet {
-    /// No faults: the weather of an emulator.
+    /// The empty set. A run without faults behaves like an emulator.
     pub const NONE: FaultSet = FaultSet(0);
 
-    /// Those that exploration draws unasked.
+    /// The faults that `explore` draws by default.
     pub fn explored() -> FaultSet {
         ALL.iter().filter(|kind| kind.explored).map(|kind| kind.fault).collect()
     }
 
-    /// Crashes at every boundary and after every poll, and nothing else.
+    /// Crashes on every call and after every poll, and no other fault.
     pub fn crashes() -> FaultSet {
         ALL.iter().map(|kind| kind.fault).filter(|fault| fault.is_crash()).collect()
     }
 
-    /// Whether `fault` is in it.
+    /// Whether `fault` is in the set.
     pub fn contains(self, fault: Fault) -> bool {
-        self.0 & 1 << fault as u16 != 0
+        self.0 & 1 << fault.kind().id != 0
     }
 
-    /// Those in it, in the order of [`ALL`].
+    /// The faults in the set, in the order of [`ALL`].
     pub fn iter(self) -> impl Iterator<Item = Fault> {
         ALL.iter().map(|kind| kind.fault).filter(move |fault| self.contains(*fault))
+    }
+
+    /// The faults in the set, in the order in which swarms draw them.
+    pub fn by_id(self) -> Vec<Fault> {
+        let mut faults: Vec<Fault> = self.iter().collect();
+        faults.sort_by_key(|fault| fault.kind().id);
+        faults
     }
 }
 
 impl FromIterator<Fault> for FaultSet {
     fn from_iter<I: IntoIterator<Item = Fault>>(faults: I) -> FaultSet {
-        FaultSet(faults.into_iter().fold(0, |set, fault| set | 1 << fault as u16))
+        FaultSet(faults.into_iter().fold(0, |set, fault| set | 1 << fault.kind().id))
     }
 }
 
@@ -379,6 +412,19 @@ mod tests {
         }
         let first_crash = ALL.iter().position(|kind| kind.fault.is_crash()).unwrap();
         assert!(ALL[first_crash..].iter().all(|kind| kind.fault.is_crash()));
+    }
+
+    #[test]
+    fn ids_are_the_numbers_from_zero_each_once() {
+        let ids: Vec<usize> = ALL
+            .iter()
+            .map(|kind| kind.fault)
+            .collect::<FaultSet>()
+            .by_id()
+            .iter()
+            .map(|fault| fault.kind().id.into())
+            .collect();
+        assert_eq!(ids, Vec::from_iter(0..Fault::COUNT));
     }
 
     #[test]

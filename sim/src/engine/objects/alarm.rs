@@ -66,7 +66,7 @@ impl State {
         let failed = outcome.is_err();
         let outcome = self.trace.keep(outcome);
         self.record(host, EventKind::End { call, outcome });
-        match self.calls[call as usize].fault() {
+        match self.calls[call as usize].fault {
             Some(Fault::CrashAfter) => {
                 return self.pending_crash =
                     Some(PendingCrash { host, fault: Fault::CrashAfter, call });

@@ -193,7 +193,7 @@ impl World {
     /// A call, an alarm or a message reaches an object.
     pub fn arrive_at_object(self: &Rc<World>, host: u16, call: u32, copy: bool) {
         let mut state = self.state();
-        let fault = state.calls[call as usize].fault();
+        let fault = state.calls[call as usize].fault;
         if fault == Some(Fault::CrashBefore) {
             state.crash(host, Fault::CrashBefore, Some(call));
             return state.handler_died(call);

@@ -10,7 +10,7 @@ use super::error::{ScriptError, closest};
 use super::fields::{Fields, Found, Text, kind};
 use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, ScriptPlace, words};
 use crate::choices::tape::Tape;
-use crate::protocol::fault::{self, Fault};
+use crate::protocol::fault::{self, Codes, Fault};
 use crate::protocol::http::Request;
 use crate::protocol::object::ObjectError;
 use crate::protocol::site::OpCode;
@@ -194,14 +194,10 @@ impl<'a> Reader<'a> {
         };
         let timed = fault == Fault::Crash && fields.has("at");
         only("at", timed, "`crash`")?;
-        only("by", timed || fault == Fault::Delay, "`delay`, and to a `crash` with `at`")?;
-        let coded = [Fault::Fail, Fault::FewLabels, Fault::FalseExists, Fault::StaleRead];
-        let loses = fault == Fault::Crash && !timed;
-        only(
-            "code",
-            loses || coded.contains(&fault),
-            "`fail` and those that `list` shows it with",
-        )?;
+        let kind = fault.kind();
+        only("by", timed || kind.by, &format!("{}, and to a `crash` with `at`", late_faults()))?;
+        let coded = kind.code != Codes::None && !timed;
+        only("code", coded, "`fail` and those that `list` shows it with")?;
         let by = fields.duration("by")?;
         if timed {
             for field in ["times", "skip", "chance"] {
@@ -219,7 +215,7 @@ impl<'a> Reader<'a> {
             scenario.kills.push(Kill { at, host: on.value.into(), down: by });
             return Ok(());
         }
-        only("chance", !fault.on_host() && fault != Fault::Reorder, "faults on calls")?;
+        only("chance", !kind.classes.is_empty(), "faults on calls")?;
         let chance = fields.parsed("chance", words::CHANCE, words::chance)?;
         if chance.is_some() && !self.drawn {
             let fix = "add a `seed` to the script, or leave the chance out";
@@ -321,20 +317,25 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// The faults that take `by`, for an error message.
+fn late_faults() -> String {
+    let names = fault::ALL.iter().filter(|kind| kind.by).map(|kind| format!("`{}`", kind.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// The code of a fault, which must be one that it can have on such a call.
 fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, ScriptError> {
     let Some(code) = fields.number("code")? else { return Ok(None) };
-    let known: Vec<u32> = match fault {
-        Fault::Fail => {
+    let known: Vec<u32> = match &fault.kind().code {
+        Codes::In(range) if range.contains(&code) => return Ok(Some(code)),
+        // A range without an upper end is shown by its first number.
+        Codes::In(range) if *range.end() == u32::MAX => vec![*range.start()],
+        Codes::In(range) => range.clone().collect(),
+        Codes::Errors => {
             let calls = OpCode::all().filter(|call| on.fits(call.name()));
             calls.flat_map(|call| failures(call.name())).collect()
         }
-        Fault::FewLabels => (0..ai::LABELS as u32).collect(),
-        Fault::FalseExists => vec![0, 1],
-        Fault::Crash => vec![1],
-        // As many as there can be; a replica that lags behind by nothing is the primary.
-        _ if code > 0 => return Ok(Some(code)),
-        _ => vec![1],
+        Codes::None => Vec::new(),
     };
     if known.contains(&code) {
         return Ok(Some(code));

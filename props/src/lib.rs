@@ -3,27 +3,19 @@
 //! A promise reads the trace and nothing else: it cannot trust the application because it cannot
 //! call it. Each has mutants beside it, doctored traces that it must reject.
 
-mod commands;
-mod comparisons;
-mod generations;
 mod guided;
 #[cfg(test)]
 mod mutant;
 mod platform;
 mod promise;
-mod relay;
+pub mod promises;
 pub mod search;
 mod strategy;
 mod system;
-mod uploads;
 
-pub use commands::COMMANDS;
-pub use comparisons::COMPARISONS;
-pub use generations::GENERATIONS;
 pub use guided::Guided;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Promise, Violation, judge};
-pub use relay::RELAY;
+pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, UPLOADS};
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{Expected, System, Variant};
-pub use uploads::UPLOADS;

@@ -1,0 +1,119 @@
+//! Commands that cannot be carried out.
+
+use std::collections::BTreeSet;
+
+use thunderhead_sim::Trace;
+
+use super::contents::Contents;
+use super::facts::{Change, Fact, change, facts};
+use crate::promise::{Check, Finding, Promise};
+
+pub static HOLDS_UP_NOBODY: Promise = Promise {
+    name: "poison holds up nobody",
+    about: "a command that cannot be carried out is set aside in the end, and all others take effect",
+    check: Check::Eventually(holds_up_nobody),
+};
+
+pub static ALONE_IS_PARKED: Promise = Promise {
+    name: "only poison is set aside",
+    about: "a command is parked only if its guest was unknown when it was appended, never because of the weather",
+    check: Check::Always(alone_is_parked),
+};
+
+fn holds_up_nobody(trace: &Trace) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
+    if !contents.is_poisoned() {
+        return Ok(());
+    }
+    let waiting = contents.commands().filter(|command| {
+        !contents.is_done(command.id)
+            && !contents.is_processed(command)
+            && !contents.is_parked(command)
+    });
+    // The others first: they have done nothing wrong.
+    match waiting.min_by_key(|command| contents.is_poison(command.id)) {
+        None => Ok(()),
+        Some(command) if contents.is_poison(command.id) => {
+            Err(Finding::missing(format!("{} fails for ever", command.id)))
+        }
+        Some(command) => {
+            Err(Finding::missing(format!("{} waits behind one that fails", command.id)))
+        }
+    }
+}
+
+fn alone_is_parked(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let mut poison = BTreeSet::new();
+    for (at, fact) in facts(trace) {
+        let Fact::Rows(changes) = fact else { continue };
+        for change in changes.iter().filter_map(change) {
+            contents.apply(&change);
+            match change {
+                Change::Message(None, Some(new)) if contents.is_poison(new.id) => {
+                    poison.insert((new.workflow, new.position));
+                }
+                Change::Delivery { command, is: Some(is), .. }
+                    if is.parked && !poison.contains(&command) =>
+                {
+                    let (workflow, position) = command;
+                    let message = format!("{workflow}/{position} is set aside; its guest is known");
+                    return Err(Finding::at(at, message));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::commands::mutants::Story;
+
+    fn poisoned() -> Story {
+        let mut story = Story::default();
+        story.guests(&["ann"]).command(1, "nobody").command(2, "ann");
+        story
+    }
+
+    #[test]
+    fn a_poison_that_is_set_aside_while_the_others_take_effect_is_as_it_should_be() {
+        let mut story = poisoned();
+        story.effect("2").parked(1);
+        assert_eq!(holds_up_nobody(&story.trace()), Ok(()));
+        assert_eq!(alone_is_parked(&story.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_poison_that_holds_up_another_is_rejected() {
+        let finding = holds_up_nobody(&poisoned().trace()).unwrap_err();
+        assert_eq!(finding, Finding::missing("2 waits behind one that fails"));
+        let mut story = poisoned();
+        let finding = holds_up_nobody(&story.parked(1).trace()).unwrap_err();
+        assert_eq!(finding, Finding::missing("2 waits behind one that fails"));
+    }
+
+    #[test]
+    fn a_poison_that_is_never_set_aside_is_rejected() {
+        let mut story = poisoned();
+        let finding = holds_up_nobody(&story.effect("2").trace()).unwrap_err();
+        assert_eq!(finding, Finding::missing("1 fails for ever"));
+    }
+
+    #[test]
+    fn a_command_whose_guest_has_come_since_is_no_poison() {
+        let mut story = poisoned();
+        story.effect("2").guests(&["nobody"]);
+        assert_eq!(holds_up_nobody(&story.trace()), Ok(()));
+        assert_eq!(alone_is_parked(&story.parked(1).trace()), Ok(()), "it was one");
+    }
+
+    #[test]
+    fn a_command_that_is_set_aside_without_a_reason_is_rejected() {
+        let mut story = poisoned();
+        let message = "g/2 is set aside; its guest is known";
+        assert_eq!(alone_is_parked(&story.parked(2).trace()), Err(Finding::at(3, message)));
+    }
+}

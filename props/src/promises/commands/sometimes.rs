@@ -1,0 +1,239 @@
+//! What a campaign must have met, or it proves little.
+
+use std::collections::BTreeSet;
+
+use thunderhead_sim::Trace;
+
+use super::contents::Contents;
+use super::facts::{Change, Fact, change, facts};
+use crate::promise::{Check, Promise};
+
+pub static ASKED_AGAIN: Promise = Promise {
+    name: "an effect is asked for again",
+    about: "a check-out that is there already is asked for, and changes nothing",
+    check: Check::Sometimes(asked_again),
+};
+
+pub static LEASE_RAN_OUT: Promise = Promise {
+    name: "a lease runs out",
+    about: "a command that one processor holds is claimed by another",
+    check: Check::Sometimes(lease_ran_out),
+};
+
+pub static PARKED: Promise = Promise {
+    name: "a command is set aside",
+    about: "a command fails so often that it is parked",
+    check: Check::Sometimes(parked),
+};
+
+pub static BROUGHT_BACK: Promise = Promise {
+    name: "a command is brought back",
+    about: "a command that was parked takes effect after all",
+    check: Check::Sometimes(brought_back),
+};
+
+pub static STAYS: Promise = Promise {
+    name: "a guest may not leave",
+    about: "a command takes effect as a refusal",
+    check: Check::Sometimes(stays),
+};
+
+pub static DIED_BETWEEN: Promise = Promise {
+    name: "a processor dies between effect and mark",
+    about: "a processor dies while a command that it holds has taken effect and is not marked",
+    check: Check::Sometimes(died_between),
+};
+
+pub static MARKED_SECOND: Promise = Promise {
+    name: "a mark comes second",
+    about: "a command is marked that is marked already, and nothing changes",
+    check: Check::Sometimes(marked_second),
+};
+
+pub static CONFLICT: Promise = Promise {
+    name: "a stream has moved on",
+    about: "an append finds other messages in its place, and changes nothing",
+    check: Check::Sometimes(conflict),
+};
+
+pub static MANY: Promise = Promise {
+    name: "four processors work",
+    about: "commands are leased to four processors in one run",
+    check: Check::Sometimes(many),
+};
+
+/// Whether a statement that begins so ever changed nothing.
+fn idle(trace: &Trace, beginning: &str) -> bool {
+    facts(trace).any(|(_, fact)| match fact {
+        Fact::Ran { sql, result } => {
+            result.meta.changes == 0
+                && sql.get(..beginning.len()).is_some_and(|sql| sql.eq_ignore_ascii_case(beginning))
+        }
+        _ => false,
+    })
+}
+
+fn asked_again(trace: &Trace) -> bool {
+    // A guest whom nobody knows has no effect either; whoever comes back to one has an outcome.
+    let contents = Contents::at_the_end(trace);
+    !contents.is_poisoned() && idle(trace, "insert into checkouts")
+}
+
+fn marked_second(trace: &Trace) -> bool {
+    idle(trace, "update workflow_messages")
+}
+
+fn conflict(trace: &Trace) -> bool {
+    idle(trace, "insert into workflow_messages")
+}
+
+fn lease_ran_out(trace: &Trace) -> bool {
+    changes(trace).any(|change| match change {
+        Change::Delivery { was: Some(was), is: Some(is), .. } => {
+            was.leased_by.is_some() && is.leased_by.is_some() && was.leased_by != is.leased_by
+        }
+        _ => false,
+    })
+}
+
+fn parked(trace: &Trace) -> bool {
+    changes(trace)
+        .any(|change| matches!(change, Change::Delivery { is: Some(is), .. } if is.parked))
+}
+
+fn brought_back(trace: &Trace) -> bool {
+    let mut parked = BTreeSet::new();
+    for change in changes(trace) {
+        if let Change::Delivery { command, is: Some(is), .. } = change
+            && is.parked
+        {
+            parked.insert(command);
+        }
+    }
+    let contents = Contents::at_the_end(trace);
+    let mut back = contents.commands().filter(|at| parked.contains(&(at.workflow, at.position)));
+    back.any(|command| contents.effects.contains_key(command.id))
+}
+
+fn stays(trace: &Trace) -> bool {
+    changes(trace).any(|change| matches!(change, Change::Effect { outcome: "held", .. }))
+}
+
+fn died_between(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    let mut leases = std::collections::BTreeMap::new();
+    for (_, fact) in facts(trace) {
+        match fact {
+            Fact::Rows(changes) => {
+                for change in changes.iter().filter_map(change) {
+                    if let Change::Delivery { command, is, .. } = &change {
+                        leases.insert(*command, is.and_then(|delivery| delivery.leased_by));
+                    }
+                    contents.apply(&change);
+                }
+            }
+            Fact::Died(host) => {
+                let mut between = contents.commands().filter(|command| {
+                    contents.effects.contains_key(command.id) && !contents.is_processed(command)
+                });
+                let held = |place| leases.get(&place).copied().flatten() == Some(host);
+                if between.any(|command| held((command.workflow, command.position))) {
+                    return true;
+                }
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+fn many(trace: &Trace) -> bool {
+    let leased = changes(trace).filter_map(|change| match change {
+        Change::Delivery { is: Some(is), .. } => is.leased_by,
+        _ => None,
+    });
+    leased.collect::<BTreeSet<_>>().len() >= 4
+}
+
+fn changes(trace: &Trace) -> impl Iterator<Item = Change<'_>> {
+    let rows = facts(trace).filter_map(|(_, fact)| match fact {
+        Fact::Rows(changes) => Some(changes),
+        _ => None,
+    });
+    rows.flatten().filter_map(change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::commands::mutants::Story;
+
+    fn lease(story: &mut Story, holder: &str) {
+        story.sql("delete from command_deliveries");
+        story.sql("insert into command_deliveries values ('g', 1, 'processor-1', 0, null)");
+        story.sql(&format!("update command_deliveries set leased_by = '{holder}'"));
+    }
+
+    #[test]
+    fn statements_that_change_nothing_are_seen_by_what_they_are() {
+        type See = fn(&Trace) -> bool;
+        let cases: [(&str, See); 3] = [
+            ("\ninsert into checkouts select", asked_again),
+            ("UPDATE workflow_messages SET", marked_second),
+            ("\nINSERT INTO workflow_messages (", conflict),
+        ];
+        for (sql, see) in cases {
+            let mut story = Story::default();
+            assert!(!see(&story.ran("select 1", 0).ran(sql, 1).trace()), "{sql}");
+            assert!(see(&story.ran(sql, 0).trace()), "{sql}");
+        }
+    }
+
+    #[test]
+    fn leases_that_go_to_another_are_seen() {
+        let mut story = Story::default();
+        lease(&mut story, "processor-1");
+        assert!(!lease_ran_out(&story.trace()));
+        lease(&mut story, "processor-2");
+        assert!(lease_ran_out(&story.trace()));
+    }
+
+    #[test]
+    fn four_processors_are_seen_and_three_are_not() {
+        let mut story = Story::default();
+        for holder in ["processor-1", "processor-2", "processor-3"] {
+            lease(&mut story, holder);
+        }
+        assert!(!many(&story.trace()));
+        lease(&mut story, "processor-4");
+        assert!(many(&story.trace()));
+    }
+
+    #[test]
+    fn a_command_that_is_parked_and_brought_back_is_seen() {
+        let mut story = Story::default();
+        story.command(1, "ann");
+        assert!(!parked(&story.trace()));
+        assert!(parked(&story.parked(1).trace()) && !brought_back(&story.trace()));
+        assert!(brought_back(&story.effect("1").trace()));
+    }
+
+    #[test]
+    fn a_refusal_is_seen() {
+        let mut story = Story::default();
+        story.command(1, "dan").effect("1");
+        assert!(!stays(&story.trace()));
+        story.sql("insert into checkouts (message_id, outcome) values ('1', 'held')");
+        assert!(stays(&story.trace()));
+    }
+
+    #[test]
+    fn a_death_between_effect_and_mark_is_seen_if_it_is_the_holder_who_dies() {
+        let mut story = Story::default();
+        story.command(1, "ann");
+        lease(&mut story, "processor-1");
+        story.died("processor-1").effect("1").died("processor-2");
+        assert!(!died_between(&story.trace()));
+        assert!(died_between(&story.died("processor-1").trace()));
+    }
+}

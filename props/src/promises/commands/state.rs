@@ -1,0 +1,180 @@
+//! The live state is what the stream says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use thunderhead_sim::Trace;
+
+use super::contents::Contents;
+use super::facts::{Change, Fact, change, facts};
+use super::oracle;
+use crate::promise::{Check, Finding, Promise};
+
+pub static LIVE: Promise = Promise {
+    name: "live state is rebuilt state",
+    about: "at every instant the state beside a stream is what its messages make, and whoever asks is told a state of while they asked",
+    check: Check::Always(live),
+};
+
+fn live(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    // The group that each open question is about, and how long its stream was when it came.
+    let mut asked: BTreeMap<u32, (&str, i64)> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        match fact {
+            Fact::Rows(changes) => {
+                let mut touched = BTreeSet::new();
+                for change in changes.iter().filter_map(change) {
+                    if let Change::Message(_, Some(message)) = &change {
+                        touched.insert(message.workflow);
+                    }
+                    if let Change::State { workflow, .. } = &change {
+                        touched.insert(workflow);
+                    }
+                    contents.apply(&change);
+                }
+                for workflow in touched {
+                    agrees(&contents, workflow).map_err(|wrong| Finding::at(at, wrong))?;
+                }
+            }
+            Fact::Asked { call, request } if &*request.method == "GET" => {
+                if let Some(group) = group(&request.path) {
+                    asked.entry(call).or_insert((group, version(&contents, group)));
+                }
+            }
+            Fact::Answered { call, response } => {
+                let Some((group, since)) = asked.get(&call) else { continue };
+                let told = match response.status {
+                    200 => serde_json::from_slice(response.body.bytes()).unwrap_or_default(),
+                    404 => serde_json::json!({ "version": 0, "state": { "status": "notStarted" } }),
+                    _ => continue,
+                };
+                is_true(&contents, group, *since, &told).map_err(|wrong| Finding::at(at, wrong))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// `/groups/NAME` and nothing behind it.
+fn group(path: &str) -> Option<&str> {
+    path.strip_prefix("/groups/").filter(|rest| !rest.contains(['/', '?']))
+}
+
+fn version(contents: &Contents, workflow: &str) -> i64 {
+    contents.streams.get(workflow).map_or(0, |stream| stream.len() as i64)
+}
+
+/// The state beside a stream is that of the whole stream.
+fn agrees(contents: &Contents, workflow: &str) -> Result<(), String> {
+    let stream = contents.streams.get(workflow).map(Vec::as_slice).unwrap_or_default();
+    let expected = oracle::state(stream);
+    let Some((version, state)) = contents.states.get(workflow) else {
+        return Err(format!("{workflow} has {} messages and no state", stream.len()));
+    };
+    let state: Value = serde_json::from_str(state).unwrap_or_default();
+    if (*version, &state) != (stream.len() as i64, &expected) {
+        let length = stream.len();
+        return Err(format!(
+            "{workflow} is said to be {state} at {version}; its {length} messages make {expected}"
+        ));
+    }
+    Ok(())
+}
+
+/// What somebody was told was true at some moment since they asked.
+fn is_true(contents: &Contents, workflow: &str, since: i64, told: &Value) -> Result<(), String> {
+    let stream = contents.streams.get(workflow).map(Vec::as_slice).unwrap_or_default();
+    let version = told["version"].as_i64().unwrap_or(-1);
+    let length = stream.len() as i64;
+    if !(since..=length).contains(&version) {
+        return Err(format!("{workflow} was at {since} to {length}, not at {version}"));
+    }
+    let expected = oracle::state(&stream[..version as usize]);
+    match told["state"] == expected {
+        true => Ok(()),
+        false => Err(format!("{workflow} was {expected} at {version}, not {}", told["state"])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::commands::mutants::{Story, event};
+
+    const INITIATED: &str = r#"{"guests":["ann"]}"#;
+    const PENDING: &str = r#"{"status":"pending","guests":{"ann":"pending"}}"#;
+    const LEFT: &str = r#"{"status":"pending","guests":{"ann":"checkedOut"}}"#;
+
+    fn set(version: i64, state: &str) -> String {
+        format!("insert or replace into workflow_states values ('g', {version}, '{state}')")
+    }
+
+    /// The group begins, its state with it.
+    fn begun(version: i64, state: &str) -> Story {
+        let mut story = Story::default();
+        let append = event(1, "a", "GroupCheckoutInitiated", INITIATED);
+        story.sql(&format!("{append}; {}", set(version, state)));
+        story
+    }
+
+    fn left(story: &mut Story, version: i64, state: &str) {
+        let append = event(2, "b", "GuestCheckedOut", r#"{"guest":"ann"}"#);
+        story.sql(&format!("{append}; {}", set(version, state)));
+    }
+
+    #[test]
+    fn a_state_that_is_written_with_its_messages_is_as_it_should_be() {
+        let mut story = begun(1, PENDING);
+        left(&mut story, 2, LEFT);
+        let append = event(3, "c", "GroupCheckoutCompleted", "{}");
+        story.sql(&format!("{append}; {}", set(3, r#"{"status":"completed"}"#)));
+        assert_eq!(live(&story.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_state_that_lags_runs_ahead_or_is_another_is_rejected() {
+        for (version, state) in [(1, PENDING), (3, LEFT), (2, PENDING)] {
+            let mut story = begun(1, PENDING);
+            left(&mut story, version, state);
+            let finding = live(&story.trace()).unwrap_err();
+            assert_eq!(finding.event, Some(1));
+            assert!(finding.message.contains("its 2 messages make"), "{}", finding.message);
+        }
+    }
+
+    #[test]
+    fn a_stream_without_a_state_and_a_state_of_its_own_are_rejected() {
+        let mut story = Story::default();
+        story.event(1, "a", "GroupCheckoutInitiated", INITIATED);
+        assert_eq!(live(&story.trace()), Err(Finding::at(0, "g has 1 messages and no state")));
+        let mut story = begun(1, PENDING);
+        story.sql(&set(1, LEFT));
+        assert_eq!(live(&story.trace()).unwrap_err().event, Some(1));
+    }
+
+    #[test]
+    fn an_answer_of_while_one_asked_is_true_and_an_older_one_is_not() {
+        let told =
+            |version: i64, state: &str| format!(r#"{{"version":{version},"state":{state}}}"#);
+        let mut story = begun(1, PENDING);
+        story.asked(0, "/groups/g");
+        left(&mut story, 2, LEFT);
+        story.answered(0, 200, &told(1, PENDING));
+        assert_eq!(live(&story.trace()), Ok(()));
+        story.asked(1, "/groups/g").answered(1, 200, &told(1, PENDING));
+        assert_eq!(live(&story.trace()), Err(Finding::at(5, "g was at 2 to 2, not at 1")));
+    }
+
+    #[test]
+    fn an_answer_that_never_was_is_rejected() {
+        let mut story = begun(1, PENDING);
+        story.asked(0, "/groups/g");
+        story.answered(0, 200, &format!(r#"{{"version":1,"state":{LEFT}}}"#));
+        assert_eq!(live(&story.trace()).unwrap_err().event, Some(2));
+        let mut story = begun(1, PENDING);
+        story.asked(0, "/groups/g").answered(0, 404, "");
+        assert_eq!(live(&story.trace()), Err(Finding::at(2, "g was at 1 to 1, not at 0")));
+    }
+}

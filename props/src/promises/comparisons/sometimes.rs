@@ -1,0 +1,160 @@
+//! What a search must have seen, or it proves little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::Trace;
+
+use super::facts::{Comparison, Fact, comparison, facts, rows};
+use crate::promise::{Check, Promise};
+
+pub static COMPLETED: Promise = Promise {
+    name: "a comparison completes",
+    about: "some comparison comes to its result",
+    check: Check::Sometimes(|trace| becomes(trace, |after| after.status == "completed")),
+};
+
+pub static FAILED: Promise = Promise {
+    name: "a redirect into a network fails a comparison",
+    about: "some site redirects to an address that is not public, and the comparison fails for it",
+    check: Check::Sometimes(|trace| {
+        becomes(trace, |after| after.error.is_some_and(|error| error.contains("is not public")))
+    }),
+};
+
+pub static EVICTED_RUNNING: Promise = Promise {
+    name: "a comparison is evicted while it runs",
+    about: "some comparison makes way for a newer one before it has ended",
+    check: Check::Sometimes(evicted_running),
+};
+
+pub static ASKED_TOO_LATE: Promise = Promise {
+    name: "an evicted comparison is asked for",
+    about: "somebody asks for a comparison that has made way, and is told that it is gone",
+    check: Check::Sometimes(asked_too_late),
+};
+
+pub static ANSWERED_AGAIN: Promise = Promise {
+    name: "a request comes again",
+    about: "a request for a comparison reaches the worker more than once",
+    check: Check::Sometimes(answered_again),
+};
+
+pub static SAVED_AGAIN: Promise = Promise {
+    name: "a probe is saved again",
+    about: "a step that saves a probe is done more than once",
+    check: Check::Sometimes(saved_again),
+};
+
+pub static HISTORY_USED: Promise = Promise {
+    name: "history is used",
+    about: "a comparison is explained with an earlier one of its pair in view",
+    check: Check::Sometimes(history_used),
+};
+
+fn becomes(trace: &Trace, what: impl Fn(&Comparison) -> bool) -> bool {
+    let mut changes = rows(trace).flat_map(|(_, _, changes)| changes).filter_map(comparison);
+    changes.any(|(_, after)| after.is_some_and(|after| what(&after)))
+}
+
+fn evicted_running(trace: &Trace) -> bool {
+    let mut changes = rows(trace).flat_map(|(_, _, changes)| changes).filter_map(comparison);
+    changes.any(|(before, after)| {
+        after.is_none() && before.is_some_and(|before| before.status == "running")
+    })
+}
+
+fn asked_too_late(trace: &Trace) -> bool {
+    let (mut gone, mut asked) = (BTreeSet::new(), BTreeMap::new());
+    facts(trace).any(|(_, fact)| {
+        match fact {
+            Fact::Rows { changes, .. } => {
+                let changes = changes.iter().filter_map(comparison);
+                gone.extend(changes.filter_map(|(before, after)| match after {
+                    None => before.map(|before| before.id),
+                    Some(_) => None,
+                }));
+            }
+            Fact::Asked { call, request } => {
+                asked.extend(request.path.strip_prefix("/compare/").map(|id| (call, id)));
+            }
+            Fact::Answered { call, response } if response.status == 410 => {
+                return asked.get(&call).is_some_and(|id| gone.contains(id));
+            }
+            _ => {}
+        }
+        false
+    })
+}
+
+fn answered_again(trace: &Trace) -> bool {
+    let mut requests = BTreeSet::new();
+    facts(trace).any(|(_, fact)| match fact {
+        Fact::Asked { request, .. } => &*request.method == "POST" && !requests.insert(request),
+        _ => false,
+    })
+}
+
+fn saved_again(trace: &Trace) -> bool {
+    let mut saved = BTreeSet::new();
+    facts(trace).any(|(_, fact)| match fact {
+        Fact::Called { method: "saveProbe", args } => !saved.insert(args),
+        _ => false,
+    })
+}
+
+fn history_used(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| match fact {
+        Fact::Fetched { to: "model", request } => {
+            request.body.text().is_some_and(|text| text.contains(r#""history":[{"#))
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::comparisons::mutants::{Story, id};
+
+    #[test]
+    fn an_end_is_seen() {
+        let mut story = Story::default();
+        story.created(&[1]);
+        assert!(!becomes(&story.trace(), |after| after.status == "completed"));
+        assert!(becomes(&story.completed(1).trace(), |after| after.status == "completed"));
+    }
+
+    #[test]
+    fn an_eviction_of_one_that_runs_is_seen() {
+        let mut story = Story::default();
+        story.created(&[1, 2]).completed(2).turn(|turn| turn.delete(2));
+        assert!(!evicted_running(&story.trace()));
+        assert!(evicted_running(&story.turn(|turn| turn.delete(1)).trace()));
+    }
+
+    #[test]
+    fn a_question_that_comes_too_late_is_seen() {
+        let mut story = Story::default();
+        story.created(&[1]).ask(7, 2).told(7, 410, "evicted");
+        assert!(!asked_too_late(&story.trace()));
+        story.turn(|turn| turn.delete(1)).ask(8, 1).told(8, 410, "evicted");
+        assert!(asked_too_late(&story.trace()));
+    }
+
+    #[test]
+    fn what_comes_again_is_seen() {
+        let mut story = Story::default();
+        story.compare(0, "a").compare(1, "b").saves(&id(1)).saves(&id(2));
+        assert!(!answered_again(&story.trace()) && !saved_again(&story.trace()));
+        story.compare(2, "a").saves(&id(2));
+        assert!(answered_again(&story.trace()) && saved_again(&story.trace()));
+    }
+
+    #[test]
+    fn history_in_a_prompt_is_seen() {
+        let mut story = Story::default();
+        story.prompt(1, &[]);
+        assert!(!history_used(&story.trace()));
+        assert!(history_used(&story.prompt(2, &[1]).trace()));
+    }
+}

@@ -1,0 +1,128 @@
+//! A step that is done again leaves no trace of that, and a diff depends on nothing but its envelopes.
+
+use std::collections::BTreeMap;
+
+use thunderhead_sim::Trace;
+
+use super::facts::{comparison, probe, rows};
+use crate::promise::{Check, Finding, Promise};
+
+pub static UNSEEN: Promise = Promise {
+    name: "a retried step changes nothing",
+    about: "a probe that was saved stays as it is, to the millisecond, for as long as its comparison is kept",
+    check: Check::Always(unseen),
+};
+
+pub static PURE: Promise = Promise {
+    name: "the diff follows from the envelopes",
+    about: "equal envelopes have equal diffs, and a diff is empty of every fact in which the envelopes agree",
+    check: Check::Always(pure),
+};
+
+fn unseen(trace: &Trace) -> Result<(), Finding> {
+    let mut first = BTreeMap::new();
+    for (at, _, changes) in rows(trace) {
+        for change in changes {
+            if let Some((Some(gone), None)) = comparison(change) {
+                first.retain(|(id, _): &(&str, &str), _| *id != gone.id);
+            }
+            let Some((_, Some(saved))) = probe(change) else { continue };
+            let known = first.entry((saved.comparison, saved.side)).or_insert(saved);
+            if *known != saved {
+                let message =
+                    format!("the {} probe of {} was saved anew", saved.side, saved.comparison);
+                return Err(Finding::at(at, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn pure(trace: &Trace) -> Result<(), Finding> {
+    let mut envelopes: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    let mut diffs: BTreeMap<(&str, &str), serde_json::Value> = BTreeMap::new();
+    for (at, _, changes) in rows(trace) {
+        for change in changes {
+            if let Some((_, Some(saved))) = probe(change) {
+                envelopes.insert((saved.comparison, saved.side), saved.envelope);
+            }
+            let Some((_, Some(after))) = comparison(change) else { continue };
+            let Some(result) = after.result else { continue };
+            let side = |side| envelopes.get(&(after.id, side)).copied().unwrap_or("null");
+            let (left, right) = (side("left"), side("right"));
+            let result: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
+            let known = diffs.entry((left, right)).or_insert_with(|| result["diff"].clone());
+            if *known != result["diff"] {
+                let message = format!("{} has another diff of the same envelopes", after.id);
+                return Err(Finding::at(at, message));
+            }
+            if let Some(what) = idle_change(left, right, &result["diff"]) {
+                let message = format!("{} reports {what}, in which both sides agree", after.id);
+                return Err(Finding::at(at, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A change that is reported of a fact which both envelopes state alike.
+fn idle_change(left: &str, right: &str, diff: &serde_json::Value) -> Option<String> {
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
+    let (left, right) = (read(left), read(right));
+    let changes = diff["changes"].as_array()?;
+    changes.iter().find_map(|change| {
+        let what = change["what"].as_str()?;
+        let path = match what.split_once(' ') {
+            Some(("header", name)) => format!("/headers/{name}"),
+            _ if matches!(what, "landing" | "secure") => format!("/routing/{what}"),
+            _ => format!("/{what}"),
+        };
+        (left.pointer(&path) == right.pointer(&path)).then(|| what.to_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::comparisons::mutants::{Story, id};
+
+    #[test]
+    fn a_probe_that_is_saved_again_as_it_was_is_not_noticed() {
+        let mut story = Story::default();
+        story.created(&[1]).turn(|turn| turn.probe(1, "left", 5));
+        story.turn(|turn| turn.delete_probes(1).probe(1, "left", 5));
+        assert_eq!(unseen(&story.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_probe_that_is_replaced_by_another_is_rejected() {
+        let mut story = Story::default();
+        story.created(&[1]).turn(|turn| turn.probe(1, "left", 5));
+        story.turn(|turn| turn.delete_probes(1).probe(1, "left", 6));
+        let message = format!("the left probe of {} was saved anew", id(1));
+        assert_eq!(unseen(&story.trace()).unwrap_err(), Finding::at(2, message));
+    }
+
+    #[test]
+    fn different_diffs_of_equal_envelopes_are_rejected() {
+        let mut story = Story::default();
+        story.created(&[1, 2]).probed(1).probed(2);
+        story.completed_with(1, r#"{"changes":[]}"#).completed_with(2, r#"{"changes":[]}"#);
+        assert_eq!(pure(&story.trace()), Ok(()));
+        let mut story = Story::default();
+        story.created(&[1, 2]).probed(1).probed(2);
+        story.completed_with(1, r#"{"changes":[]}"#).completed_with(2, r#"{"severity":"minor"}"#);
+        assert!(pure(&story.trace()).unwrap_err().message.contains("another diff"));
+    }
+
+    #[test]
+    fn a_change_of_what_did_not_change_is_rejected() {
+        for what in ["status", "landing", "header server", "body"] {
+            let mut story = Story::default();
+            let diff = format!(r#"{{"changes":[{{"what":"{what}"}}]}}"#);
+            story.created(&[1]).probed(1).completed_with(1, &diff);
+            let message = pure(&story.trace()).unwrap_err().message;
+            assert_eq!(message, format!("{} reports {what}, in which both sides agree", id(1)));
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What generations promise: every request ends once and in time, what was made is there with its
+//! bytes and nothing else is, and nobody is told otherwise.
+
+mod answers;
+mod artifacts;
+mod contents;
+mod ends;
+mod facts;
+#[cfg(test)]
+mod mutants;
+mod sometimes;
+
+use crate::promise::Promise;
+
+/// Every promise of the system, and what a search must have seen.
+pub const GENERATIONS: &[&Promise] = &[
+    &ends::EVERY_REQUEST_ENDS,
+    &ends::COUNTED,
+    &ends::FINAL,
+    &ends::TAGGED,
+    &ends::ONE_BY_ONE,
+    &artifacts::HAS_ITS_BYTES,
+    &artifacts::NOTHING_LEFT_OVER,
+    &artifacts::PAID_ONCE,
+    &artifacts::KEPT,
+    &artifacts::APART,
+    &answers::ONE_PER_KEY,
+    &answers::KNOWN,
+    &answers::FORWARD,
+    &answers::STRANGERS,
+    &answers::TOLD,
+    &sometimes::SOME_FAIL,
+    &sometimes::ALL_FAIL,
+    &sometimes::TIMED_OUT,
+    &sometimes::RETRIED,
+    &sometimes::EXPIRED,
+    &sometimes::OVERTAKEN,
+    &sometimes::STRAY,
+    &sometimes::LATE,
+    &sometimes::RESUMED,
+    &sometimes::SWEPT,
+    &sometimes::REPEATED,
+    &sometimes::SUBSCRIBED,
+];

@@ -1,0 +1,267 @@
+//! What becomes of artifacts: each has its bytes, none is left over, none is paid for twice or lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use thunderhead_sim::{Body, Time, Trace};
+
+use super::contents::Contents;
+use super::facts::{Fact, facts, json};
+use crate::promise::{Check, Finding, Promise};
+
+pub static HAS_ITS_BYTES: Promise = Promise {
+    name: "an artifact has its bytes",
+    about: "whenever an artifact is in the library, the bucket has the bytes that the provider made",
+    check: Check::Always(has_its_bytes),
+};
+
+pub static NOTHING_LEFT_OVER: Promise = Promise {
+    name: "nothing is left over",
+    about: "in the end every object in the bucket has its row, and every artifact its generation",
+    check: Check::Eventually(nothing_left_over),
+};
+
+pub static PAID_ONCE: Promise = Promise {
+    name: "nothing is paid for twice",
+    about: "the provider charges for an artifact once, and takes on three jobs for each at most",
+    check: Check::Always(paid_once),
+};
+
+pub static KEPT: Promise = Promise {
+    name: "what was paid for is kept",
+    about: "an artifact that was done 20 minutes of calm before its generation ended is in the \
+            library",
+    check: Check::Eventually(kept),
+};
+
+pub static APART: Promise = Promise {
+    name: "generations are apart",
+    about: "an artifact belongs to the generation that its job was for, and only its object writes it",
+    check: Check::Always(apart),
+};
+
+/// How many jobs the provider may be asked for on behalf of one artifact.
+const ATTEMPTS_MAX: usize = 3;
+/// How long it may take to fetch what is done: an object looks every five minutes or more often, unless
+/// its alarm is lost, and then it is looked after as soon as a queue has stopped waiting for a consumer.
+const FETCHED: Duration = Duration::from_secs(20 * 60);
+
+fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let mut artifact_of: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut made: BTreeMap<&str, BTreeSet<&Body>> = BTreeMap::new();
+    for (event, at, fact) in facts(trace) {
+        contents.learn(at, &fact);
+        let touched: Vec<&str> = match &fact {
+            Fact::Accepted(job) => {
+                artifact_of.insert(job.task, job.artifact);
+                continue;
+            }
+            Fact::Served { task, response } if response.status == 200 => {
+                let artifact = artifact_of.get(task).copied().unwrap_or_default();
+                made.entry(artifact).or_default().insert(&response.body);
+                continue;
+            }
+            Fact::Library(changes) => {
+                let artifacts = changes.iter().filter(|change| &*change.table == "artifacts");
+                artifacts.map(|change| super::facts::after(change, "id")).collect()
+            }
+            Fact::Put { artifact, .. } => vec![artifact],
+            Fact::Deleted(artifacts) => artifacts.clone(),
+            _ => continue,
+        };
+        for artifact in touched {
+            if !contents.artifacts.contains_key(artifact) {
+                continue;
+            }
+            let Some(bytes) = contents.bucket.get(artifact) else {
+                let message = format!("{artifact} is in the library, and not in the bucket");
+                return Err(Finding::at(event, message));
+            };
+            if !made.get(artifact).is_some_and(|made| made.contains(*bytes)) {
+                let message = format!("{artifact} has bytes that the provider did not make for it");
+                return Err(Finding::at(event, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn nothing_left_over(trace: &Trace) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
+    for artifact in contents.bucket.keys() {
+        if !contents.artifacts.contains_key(artifact) {
+            return Err(Finding::missing(format!("{artifact} is in the bucket and has no row")));
+        }
+    }
+    for (artifact, generation) in &contents.artifacts {
+        if !contents.generations.contains_key(generation) {
+            let message = format!("{artifact} has a row, and its generation {generation} has none");
+            return Err(Finding::missing(message));
+        }
+    }
+    Ok(())
+}
+
+fn paid_once(trace: &Trace) -> Result<(), Finding> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut jobs: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut charged = BTreeSet::new();
+    for (event, _, fact) in facts(trace) {
+        match fact {
+            Fact::Created { generation, args } => {
+                counts.insert(generation, json(args)["count"].as_u64().unwrap_or_default());
+            }
+            Fact::Accepted(job) => {
+                let jobs = jobs.entry(job.generation).or_default();
+                *jobs += 1;
+                let count = counts.get(job.generation).copied().unwrap_or_default() as usize;
+                if *jobs > count * ATTEMPTS_MAX {
+                    let message =
+                        format!("{jobs} jobs for {count} artifacts of {}", job.generation);
+                    return Err(Finding::at(event, message));
+                }
+            }
+            Fact::Charged(job) if !charged.insert(job.artifact) => {
+                return Err(Finding::at(event, format!("{} is paid for twice", job.artifact)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn kept(trace: &Trace) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
+    let mut calm = Time::ZERO;
+    let mut charged = Vec::new();
+    for (_, at, fact) in facts(trace) {
+        match fact {
+            Fact::Charged(job) => charged.push((at, job)),
+            Fact::Calm => calm = at,
+            _ => {}
+        }
+    }
+    for (at, job) in charged {
+        let Some(generation) = contents.generations.get(job.generation) else { continue };
+        let in_time = generation.at > at.max(calm) + FETCHED;
+        if in_time && !contents.artifacts.contains_key(job.artifact) {
+            let message = format!("{} was done at {at} and is in no library", job.artifact);
+            return Err(Finding::missing(message));
+        }
+    }
+    Ok(())
+}
+
+fn apart(trace: &Trace) -> Result<(), Finding> {
+    let mut owner: BTreeMap<&str, &str> = BTreeMap::new();
+    for (event, _, fact) in facts(trace) {
+        let claims: Vec<(&str, &str)> = match &fact {
+            Fact::Accepted(job) => vec![(job.artifact, job.generation)],
+            Fact::Putting { generation, artifact } => vec![(artifact, generation)],
+            Fact::Library(changes) => {
+                let artifacts = changes.iter().filter(|change| &*change.table == "artifacts");
+                let text = super::facts::after;
+                artifacts.map(|row| (text(row, "id"), text(row, "generation_id"))).collect()
+            }
+            _ => continue,
+        };
+        for (artifact, generation) in claims {
+            let first = *owner.entry(artifact).or_insert(generation);
+            if first != generation {
+                let message = format!("{generation} touches {artifact}, which is of {first}");
+                return Err(Finding::at(event, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::promises::generations::mutants::{Story, row_artifact};
+
+    fn story() -> Story {
+        Story::given(&json!({ "model": "image-1" }))
+    }
+
+    #[test]
+    fn an_artifact_made_as_it_should_be_is_allowed() {
+        let mut story = story();
+        let trace = story.made("a").written("g", "ready", 1).trace();
+        for check in [has_its_bytes, nothing_left_over, paid_once, kept, apart] {
+            assert_eq!(check(&trace), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_artifact_without_its_bytes_is_rejected() {
+        let bare = |tell: fn(&mut Story) -> &mut Story| {
+            let mut story = story();
+            story.accepted("a-1", "a", "g");
+            tell(&mut story);
+            has_its_bytes(&story.library(&[row_artifact("a", "g")]).trace())
+        };
+        assert!(bare(|story| story).unwrap_err().message.contains("not in the bucket"));
+        assert!(bare(|story| story.put("a", "a")).is_err(), "never served");
+        let other: fn(&mut Story) -> &mut Story =
+            |story| story.served("a-1", 200, "x").put("a", "a");
+        assert!(bare(other).unwrap_err().message.contains("did not make"));
+        let refused: fn(&mut Story) -> &mut Story =
+            |story| story.served("a-1", 410, "a").put("a", "a");
+        assert!(bare(refused).is_err(), "not a result");
+        assert_eq!(bare(|story| story.served("a-1", 200, "a").put("a", "a")), Ok(()));
+    }
+
+    #[test]
+    fn an_artifact_that_loses_its_bytes_is_rejected() {
+        assert!(has_its_bytes(&story().made("a").deleted("a").trace()).is_err());
+        assert!(has_its_bytes(&story().made("a").put("a", "other").trace()).is_err());
+    }
+
+    #[test]
+    fn an_object_without_a_row_and_a_row_without_a_generation_are_rejected() {
+        let trace = story().written("g", "failed", 0).put("b", "b").trace();
+        assert!(nothing_left_over(&trace).unwrap_err().message.contains("b is in the bucket"));
+        let trace = story().made("a").trace();
+        assert!(nothing_left_over(&trace).unwrap_err().message.contains("its generation g"));
+    }
+
+    #[test]
+    fn an_artifact_that_is_paid_for_twice_is_rejected() {
+        let mut story = story();
+        story.accepted("a-1", "a", "g").charged("a-1", "a").accepted("a-2", "a", "g");
+        assert_eq!(paid_once(&story.trace()), Ok(()));
+        assert!(paid_once(&story.charged("a-2", "a").trace()).is_err());
+    }
+
+    #[test]
+    fn more_jobs_than_three_for_each_artifact_are_rejected() {
+        let mut story = story();
+        story.accepted("a-1", "a", "g").accepted("a-2", "a", "g").accepted("a-3", "a", "g");
+        assert_eq!(paid_once(&story.trace()), Ok(()));
+        assert!(paid_once(&story.accepted("a-4", "a", "g").trace()).is_err());
+    }
+
+    #[test]
+    fn an_artifact_that_was_done_long_before_the_end_and_is_lost_is_rejected() {
+        let lost = |waits: u64| {
+            let mut story = story();
+            story.accepted("a-1", "a", "g").charged("a-1", "a").calm().waits(waits);
+            kept(&story.written("g", "failed", 0).trace())
+        };
+        assert_eq!(lost(FETCHED.as_secs() - 1), Ok(()));
+        assert!(lost(FETCHED.as_secs() + 1).is_err());
+    }
+
+    #[test]
+    fn a_generation_that_touches_another_is_rejected() {
+        let mut wrong = story();
+        assert!(apart(&wrong.made("a").library(&[row_artifact("a", "h")]).trace()).is_err());
+        assert!(apart(&story().made("a").putting("h", "a").trace()).is_err());
+        assert!(apart(&story().made("a").accepted("a-2", "a", "h").trace()).is_err());
+    }
+}

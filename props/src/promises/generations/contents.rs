@@ -1,0 +1,85 @@
+//! What the library and the bucket hold, rebuilt from the facts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::sqlite::{RowChange, Value};
+use thunderhead_sim::{Body, Time, Trace};
+
+use super::facts::{Fact, after, before, facts};
+
+/// What the library and the bucket hold, as changes follow each other.
+#[derive(Debug, Default)]
+pub struct Contents<'a> {
+    pub generations: BTreeMap<&'a str, Generation<'a>>,
+    /// Whose each artifact is.
+    pub artifacts: BTreeMap<&'a str, &'a str>,
+    /// The tags of each generation.
+    pub tags: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    pub bucket: BTreeMap<&'a str, &'a Body>,
+}
+
+/// A generation as its row has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation<'a> {
+    pub status: &'a str,
+    pub output_count: i64,
+    /// When the row was written.
+    pub at: Time,
+}
+
+impl<'a> Contents<'a> {
+    /// The contents at the end of a trace.
+    pub fn at_the_end(trace: &'a Trace) -> Contents<'a> {
+        let mut contents = Contents::default();
+        facts(trace).for_each(|(_, at, fact)| contents.learn(at, &fact));
+        contents
+    }
+
+    /// Learns from what happened.
+    pub fn learn(&mut self, at: Time, fact: &Fact<'a>) {
+        match fact {
+            Fact::Library(changes) => changes.iter().for_each(|change| self.change(at, change)),
+            Fact::Put { artifact, body } => drop(self.bucket.insert(artifact, body)),
+            Fact::Deleted(artifacts) => {
+                for artifact in artifacts {
+                    self.bucket.remove(artifact);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn change(&mut self, at: Time, change: &'a RowChange) {
+        match &*change.table {
+            "generations" => {
+                self.generations.remove(before(change, "id"));
+                if change.after.is_some() {
+                    let output_count = change.value_after("output_count").and_then(Value::as_i64);
+                    let output_count = output_count.unwrap_or_default();
+                    let row = Generation { status: after(change, "status"), output_count, at };
+                    self.generations.insert(after(change, "id"), row);
+                }
+            }
+            "artifacts" => {
+                self.artifacts.remove(before(change, "id"));
+                if change.after.is_some() {
+                    self.artifacts.insert(after(change, "id"), after(change, "generation_id"));
+                }
+            }
+            "tags" => {
+                let tags = self.tags.entry(before(change, "target_id")).or_default();
+                tags.remove(before(change, "tag"));
+                if change.after.is_some() {
+                    let tags = self.tags.entry(after(change, "target_id")).or_default();
+                    tags.insert(after(change, "tag"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// How many artifacts a generation has.
+    pub fn count_of(&self, generation: &str) -> usize {
+        self.artifacts.values().filter(|of| **of == generation).count()
+    }
+}

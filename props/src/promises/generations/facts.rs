@@ -1,0 +1,183 @@
+//! How the promises read a trace: the one place that knows how events are laid out.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+use thunderhead_sim::sqlite::{RowChange, Value};
+use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
+
+/// The worker that answers requests, whoever makes the artifacts, and the database.
+const WEB: &str = "web";
+const PROVIDER: &str = "provider";
+const D1: &str = "d1";
+/// What the names of the objects begin with.
+const OBJECT: &str = "GENERATION:";
+/// What the keys of artifacts in the bucket begin with.
+const KEY: &str = "artifacts/";
+
+/// Something that happened, as far as generations are concerned.
+#[derive(Debug)]
+pub enum Fact<'a> {
+    /// Rows of the library changed, as one.
+    Library(&'a [RowChange]),
+    /// What an object has stored changed.
+    Stored { generation: &'a str },
+    /// A worker began to work on a request.
+    Asked { call: u32, request: &'a Request },
+    /// The worker has answered.
+    Answered { call: u32, response: &'a Response },
+    /// An object was told of its request.
+    Created { generation: &'a str, args: &'a Body },
+    /// The provider has taken a job on.
+    Accepted(Job<'a>),
+    /// The provider has done a job, and charges for it.
+    Charged(Job<'a>),
+    /// The provider has handed out a result, or an answer in its place.
+    Served { task: &'a str, response: &'a Response },
+    /// An object asks for a job.
+    Submitting { call: u32, task: String },
+    /// An object has an answer.
+    Replied { call: u32 },
+    /// An object is about to write to the bucket.
+    Putting { generation: &'a str, artifact: &'a str },
+    /// The bucket has these bytes.
+    Put { artifact: &'a str, body: &'a Body },
+    /// The bucket has these no more.
+    Deleted(Vec<&'a str>),
+    /// An object has told its subscribers something.
+    Told { generation: &'a str, message: &'a Body },
+    /// An object has died.
+    Died { generation: &'a str },
+    /// The storm is over.
+    Calm,
+}
+
+/// A job as the provider writes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Job<'a> {
+    pub task: &'a str,
+    pub artifact: &'a str,
+    pub generation: &'a str,
+}
+
+/// What happened, in order, with the index of the event and its time.
+pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Time, Fact<'_>)> {
+    let events = trace.events().iter().enumerate();
+    events.filter_map(|(at, event)| Some((at, event.at, read(trace, event)?)))
+}
+
+fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
+    let actor = trace.actor(event);
+    let object = actor.strip_prefix(OBJECT);
+    Some(match &event.kind {
+        EventKind::Rows { changes } if actor == D1 => Fact::Library(changes),
+        EventKind::Rows { .. } => Fact::Stored { generation: object? },
+        EventKind::Begin { call } => match trace.op(*call) {
+            Op::Fetch { to, request } if &**to == WEB => Fact::Asked { call: *call, request },
+            Op::Rpc { method, args, .. } if &**method == "create" => {
+                Fact::Created { generation: object?, args }
+            }
+            _ => return None,
+        },
+        EventKind::End { call, outcome } => match (trace.outcome(*outcome), trace.op(*call)) {
+            (Ok(Reply::Fetch(response)), _) if actor == WEB => {
+                Fact::Answered { call: *call, response }
+            }
+            (Ok(Reply::Fetch(response)), Op::Fetch { request, .. }) if actor == PROVIDER => {
+                let path = request.path.strip_prefix("/results/")?;
+                Fact::Served { task: path.split('?').next().unwrap_or(path), response }
+            }
+            _ => return None,
+        },
+        EventKind::Call { call } => match trace.op(*call) {
+            Op::R2(op @ r2::Op::Put { .. }) => {
+                Fact::Putting { generation: object?, artifact: op.key()?.strip_prefix(KEY)? }
+            }
+            Op::Push { message, .. } => Fact::Told { generation: object?, message },
+            Op::Fetch { to, request } if &**to == PROVIDER && &*request.path == "/tasks" => {
+                let task = json(&request.body)["taskUUID"].as_str().map(String::from);
+                Fact::Submitting { call: *call, task: task? }
+            }
+            _ => return None,
+        },
+        EventKind::Return { call, .. } => object.map(|_| Fact::Replied { call: *call })?,
+        EventKind::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
+            (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(_)))) => {
+                Fact::Put { artifact: key.strip_prefix(KEY)?, body }
+            }
+            (Op::R2(op @ r2::Op::Delete { .. }), Ok(_)) => {
+                Fact::Deleted(op.keys().iter().filter_map(|key| key.strip_prefix(KEY)).collect())
+            }
+            _ => return None,
+        },
+        EventKind::Log { text } if actor == PROVIDER => {
+            let words: Vec<&str> = text.split(' ').collect();
+            match words[..] {
+                [what, task, "for", artifact, "of", generation] => {
+                    let job = Job { task, artifact, generation };
+                    if what == "charged" { Fact::Charged(job) } else { Fact::Accepted(job) }
+                }
+                _ => return None,
+            }
+        }
+        EventKind::Crash { .. } => Fact::Died { generation: object? },
+        EventKind::Calm => Fact::Calm,
+        _ => return None,
+    })
+}
+
+/// A text of a changed row as it is now.
+pub fn after<'a>(change: &'a RowChange, column: &str) -> &'a str {
+    change.value_after(column).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A text of a changed row as it was.
+pub fn before<'a>(change: &'a RowChange, column: &str) -> &'a str {
+    change.value_before(column).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Which generation a change is about, if it is about one.
+pub fn generation_of(change: &RowChange) -> Option<&str> {
+    let column = match &*change.table {
+        "generations" => "id",
+        "artifacts" => "generation_id",
+        "tags" => "target_id",
+        _ => return None,
+    };
+    let (now, was) = (after(change, column), before(change, column));
+    Some(if now.is_empty() { was } else { now })
+}
+
+/// JSON, or nothing that can be read.
+pub fn json(body: &Body) -> Json {
+    serde_json::from_slice(body.bytes()).unwrap_or_default()
+}
+
+/// A request for a generation that was answered with an id.
+#[derive(Debug)]
+pub struct Given {
+    pub event: usize,
+    pub at: Time,
+    pub id: String,
+    pub wanted: Json,
+}
+
+/// Every id that was given, in order.
+pub fn given(trace: &Trace) -> Vec<Given> {
+    let mut asked = BTreeMap::new();
+    let mut given = Vec::new();
+    for (event, at, fact) in facts(trace) {
+        match fact {
+            Fact::Asked { call, request } if &*request.path == "/generations" => {
+                asked.insert(call, request);
+            }
+            Fact::Answered { call, response } if response.status == 201 => {
+                let Some(request) = asked.get(&call) else { continue };
+                let id = json(&response.body)["id"].as_str().unwrap_or_default().to_string();
+                given.push(Given { event, at, id, wanted: json(&request.body) });
+            }
+            _ => {}
+        }
+    }
+    given
+}

@@ -1,0 +1,289 @@
+//! What a search must have seen, or it proves little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::Trace;
+
+use super::contents::Contents;
+use super::ends::deadline;
+use super::facts::{Fact, facts, given, json};
+use crate::promise::{Check, Promise};
+
+pub static SOME_FAIL: Promise = Promise {
+    name: "some artifacts fail and others are made",
+    about: "some generation is ready with fewer artifacts than were asked for",
+    check: Check::Sometimes(|trace| fewer(trace, |made| made > 0)),
+};
+
+pub static ALL_FAIL: Promise = Promise {
+    name: "all artifacts fail",
+    about: "some generation is failed",
+    check: Check::Sometimes(|trace| fewer(trace, |made| made == 0)),
+};
+
+pub static TIMED_OUT: Promise = Promise {
+    name: "time is up and what there is, is kept",
+    about: "some generation ends because its time is up, with an artifact",
+    check: Check::Sometimes(timed_out),
+};
+
+pub static RETRIED: Promise = Promise {
+    name: "a failed job is followed by another",
+    about: "the provider takes on a second job for an artifact, and the artifact is made",
+    check: Check::Sometimes(retried),
+};
+
+pub static EXPIRED: Promise = Promise {
+    name: "an address expires and the artifact is kept",
+    about: "the provider refuses an old address, and the artifact is in the library all the same",
+    check: Check::Sometimes(expired),
+};
+
+pub static OVERTAKEN: Promise = Promise {
+    name: "a webhook overtakes the answer",
+    about: "a webhook is taken in before the request for its job is answered",
+    check: Check::Sometimes(overtaken),
+};
+
+pub static STRAY: Promise = Promise {
+    name: "a stray webhook is told so",
+    about: "webhooks come for a generation that is over and for one that never was",
+    check: Check::Sometimes(|trace| stray(trace, 404) || stray(trace, 410)),
+};
+
+pub static LATE: Promise = Promise {
+    name: "a webhook comes too late",
+    about: "a webhook comes for a generation that is over",
+    check: Check::Sometimes(|trace| stray(trace, 410)),
+};
+
+pub static RESUMED: Promise = Promise {
+    name: "an object dies and goes on",
+    about: "an object dies before its generation is over, and it ends with an artifact",
+    check: Check::Sometimes(resumed),
+};
+
+pub static SWEPT: Promise = Promise {
+    name: "something is swept up",
+    about: "what is in the bucket and came too late for the library is deleted",
+    check: Check::Sometimes(swept),
+};
+
+pub static REPEATED: Promise = Promise {
+    name: "a request is repeated",
+    about: "two requests under one key are given an id",
+    check: Check::Sometimes(repeated),
+};
+
+pub static SUBSCRIBED: Promise = Promise {
+    name: "a subscriber hears of the end",
+    about: "an object tells a connected client that its generation is over",
+    check: Check::Sometimes(subscribed),
+};
+
+/// Whether some generation ends with fewer artifacts than asked for, and so many.
+fn fewer(trace: &Trace, made: impl Fn(i64) -> bool) -> bool {
+    let contents = Contents::at_the_end(trace);
+    given(trace).iter().any(|given| {
+        let asked = given.wanted["count"].as_i64().unwrap_or(1);
+        let row = contents.generations.get(&*given.id);
+        row.is_some_and(|row| row.output_count < asked && made(row.output_count))
+    })
+}
+
+fn timed_out(trace: &Trace) -> bool {
+    let contents = Contents::at_the_end(trace);
+    given(trace).iter().any(|given| {
+        let asked = given.wanted["count"].as_i64().unwrap_or(1);
+        let row = contents.generations.get(&*given.id);
+        // The answer comes a little after the clock was set.
+        row.is_some_and(|row| {
+            let late = row.at + std::time::Duration::from_secs(1) >= deadline(given);
+            late && (1..asked).contains(&row.output_count)
+        })
+    })
+}
+
+fn retried(trace: &Trace) -> bool {
+    let contents = Contents::at_the_end(trace);
+    let mut tasks = BTreeSet::new();
+    facts(trace).any(|(.., fact)| match fact {
+        Fact::Accepted(job) => {
+            let made = contents.artifacts.contains_key(job.artifact);
+            !tasks.insert(job.artifact) && made
+        }
+        _ => false,
+    })
+}
+
+fn expired(trace: &Trace) -> bool {
+    let contents = Contents::at_the_end(trace);
+    let mut artifacts = BTreeMap::new();
+    facts(trace).any(|(.., fact)| match fact {
+        Fact::Accepted(job) => {
+            artifacts.insert(job.task, job.artifact);
+            false
+        }
+        Fact::Served { task, response } if response.status == 410 => {
+            artifacts.get(task).is_some_and(|artifact| contents.artifacts.contains_key(artifact))
+        }
+        _ => false,
+    })
+}
+
+fn overtaken(trace: &Trace) -> bool {
+    let (mut open, mut asked) = (BTreeMap::new(), BTreeMap::new());
+    facts(trace).any(|(.., fact)| match fact {
+        Fact::Submitting { call, task } => {
+            open.insert(call, task);
+            false
+        }
+        Fact::Replied { call } => {
+            open.remove(&call);
+            false
+        }
+        Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
+            let task = json(&request.body)["taskUUID"].as_str().map(String::from);
+            asked.insert(call, task.unwrap_or_default());
+            false
+        }
+        Fact::Answered { call, response } if response.status == 200 => {
+            asked.get(&call).is_some_and(|task| open.values().any(|open| open == task))
+        }
+        _ => false,
+    })
+}
+
+fn stray(trace: &Trace, status: u16) -> bool {
+    let mut asked = BTreeSet::new();
+    facts(trace).any(|(.., fact)| match fact {
+        Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
+            asked.insert(call);
+            false
+        }
+        Fact::Answered { call, response } => response.status == status && asked.contains(&call),
+        _ => false,
+    })
+}
+
+fn resumed(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    let mut died = BTreeSet::new();
+    for (_, at, fact) in facts(trace) {
+        contents.learn(at, &fact);
+        if let Fact::Died { generation } = fact
+            && !contents.generations.contains_key(generation)
+        {
+            died.insert(generation);
+        }
+    }
+    let ready = |id: &&str| contents.generations.get(id).is_some_and(|row| row.status == "ready");
+    died.iter().any(ready)
+}
+
+fn swept(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    facts(trace).any(|(_, at, fact)| {
+        let there = |artifact: &&str| contents.bucket.contains_key(artifact);
+        let deleted = matches!(&fact, Fact::Deleted(artifacts) if artifacts.iter().any(there));
+        contents.learn(at, &fact);
+        deleted
+    })
+}
+
+fn repeated(trace: &Trace) -> bool {
+    let mut keys = BTreeSet::new();
+    let given = given(trace);
+    let mut named = given.iter().filter_map(|given| given.wanted["idempotencyKey"].as_str());
+    named.any(|key| !keys.insert(key))
+}
+
+fn subscribed(trace: &Trace) -> bool {
+    facts(trace).any(|(.., fact)| match fact {
+        Fact::Told { message, .. } => json(message)["standing"] == "settled",
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value as Json, json};
+
+    use super::*;
+    use crate::promises::generations::mutants::Story;
+
+    fn two() -> Json {
+        json!({ "model": "image-1", "count": 2, "timeoutSeconds": 10 })
+    }
+
+    #[test]
+    fn ends_with_fewer_artifacts_are_seen() {
+        let ends = |made: i64| {
+            let mut story = Story::given(&two());
+            let status = if made > 0 { "ready" } else { "failed" };
+            story.written("g", status, made).trace()
+        };
+        let some = |trace: &Trace| fewer(trace, |made| made > 0);
+        assert!(some(&ends(1)) && !some(&ends(2)) && !some(&ends(0)));
+        let none = |trace: &Trace| fewer(trace, |made| made == 0);
+        assert!(none(&ends(0)) && !none(&ends(1)));
+    }
+
+    #[test]
+    fn an_end_because_time_is_up_is_seen() {
+        let ends = |seconds, made| {
+            let mut story = Story::given(&two());
+            story.waits(seconds).written("g", "ready", made).trace()
+        };
+        assert!(timed_out(&ends(10, 1)));
+        assert!(!timed_out(&ends(5, 1)) && !timed_out(&ends(10, 2)));
+    }
+
+    #[test]
+    fn another_job_and_an_old_address_are_seen() {
+        let mut story = Story::given(&two());
+        story.made("a");
+        assert!(!retried(&story.trace()) && !expired(&story.trace()));
+        assert!(retried(&story.accepted("a-2", "a", "g").trace()));
+        assert!(expired(&story.served("a-1", 410, "").trace()));
+    }
+
+    #[test]
+    fn a_webhook_that_overtakes_is_seen() {
+        let mut story = Story::given(&two());
+        story.submits(7, "a-1").hears(7).webhook(8, "g", 200);
+        assert!(!overtaken(&story.trace()));
+        assert!(overtaken(&story.submits(9, "a-1").webhook(10, "g", 200).trace()));
+    }
+
+    #[test]
+    fn stray_webhooks_are_seen_by_their_answers() {
+        let mut story = Story::given(&two());
+        story.webhook(1, "g", 200).told(2, "h", 404, "");
+        assert!(!stray(&story.trace(), 404));
+        assert!(stray(&story.webhook(3, "h", 404).trace(), 404));
+        assert!(!stray(&story.trace(), 410) && stray(&story.webhook(4, "g", 410).trace(), 410));
+    }
+
+    #[test]
+    fn a_death_before_the_end_is_seen() {
+        let mut story = Story::given(&two());
+        story.written("g", "ready", 1).died("g");
+        assert!(!resumed(&story.trace()));
+        let mut story = Story::given(&two());
+        assert!(resumed(&story.died("g").written("g", "ready", 1).trace()));
+    }
+
+    #[test]
+    fn sweeping_repeating_and_telling_are_seen() {
+        let named = json!({ "idempotencyKey": "k" });
+        let mut story = Story::given(&named);
+        story.deleted("a").give(1, "h", &json!({ "idempotencyKey": "l" }));
+        story.pushed("g", &json!({ "standing": "active" }));
+        let trace = story.trace();
+        assert!(!swept(&trace) && !repeated(&trace) && !subscribed(&trace));
+        story.put("a", "a").deleted("a").give(2, "g", &named);
+        let trace = story.pushed("g", &json!({ "standing": "settled" })).trace();
+        assert!(swept(&trace) && repeated(&trace) && subscribed(&trace));
+    }
+}

@@ -1,0 +1,41 @@
+//! What the image pipeline promises: see `UPLOADS`.
+
+mod contents;
+mod delivery;
+mod events;
+mod facts;
+#[cfg(test)]
+mod mutants;
+mod order;
+mod rest;
+mod row;
+mod sometimes;
+
+use crate::platform::DELIVERED_TWICE;
+use crate::promise::Promise;
+
+/// An image lands in R2, is classified once, the newest upload wins, and what is deleted stays deleted.
+pub const UPLOADS: &[&Promise] = &[
+    &events::ONE_WORKFLOW,
+    &delivery::NOTHING_NEW,
+    &order::LATEST_WINS,
+    &order::NEVER_BACK,
+    &delivery::ACKED_LAST,
+    &events::STATUSES,
+    &events::OWN_LABEL,
+    &events::TRACKED,
+    &order::STAYS_DELETED,
+    &rest::APART,
+    &rest::TERMINAL,
+    &delivery::EVERY_MESSAGE,
+    &rest::UP_TO_DATE,
+    &delivery::REJECTED_ONCE,
+    &sometimes::OVERTAKEN,
+    &sometimes::SAME_BYTES,
+    &sometimes::IMAGE_GONE,
+    &sometimes::DEAD_LETTER,
+    &sometimes::FAILS,
+    &sometimes::EXISTS,
+    &sometimes::REFETCHED,
+    &DELIVERED_TWICE,
+];

@@ -1,0 +1,101 @@
+//! What R2 held, in R2's order, beside what the rows say.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+use thunderhead_sim::queue::MessageId;
+
+use super::facts::Fact;
+use super::row::{Board, Upload};
+
+/// The objects of R2, the rows, and which message tells of which change.
+#[derive(Debug, Default)]
+pub struct Contents<'a> {
+    /// What each key has held, oldest first; nothing where it was deleted.
+    held: BTreeMap<&'a str, Vec<Option<String>>>,
+    /// The rows that clients see.
+    pub board: Board<'a>,
+    telling: BTreeMap<u32, (&'a str, usize)>,
+    told: BTreeMap<MessageId, (&'a str, usize)>,
+}
+
+impl<'a> Contents<'a> {
+    /// Takes a fact; the keys whose object or row may be different now.
+    pub fn step(&mut self, fact: &Fact<'a>) -> Vec<(&'a str, &'a str)> {
+        match fact {
+            Fact::Stored(object) => {
+                let event = event_id(&object.key, &object.etag);
+                self.held.entry(&object.key).or_default().push(Some(event));
+                split(&object.key).into_iter().collect()
+            }
+            Fact::Removed(keys) => {
+                for key in *keys {
+                    // Removing what is not there changes nothing.
+                    if let Some(held) = self.held.get_mut(&**key)
+                        && held.last().is_some_and(Option::is_some)
+                    {
+                        held.push(None);
+                    }
+                }
+                keys.iter().filter_map(|key| split(key)).collect()
+            }
+            Fact::Rows(organisation, changes) => {
+                let names = self.board.apply(organisation, changes);
+                names.into_iter().map(|name| (*organisation, name)).collect()
+            }
+            Fact::Tells(call, key) => {
+                let change = self.held(key).len().saturating_sub(1);
+                self.telling.insert(*call, (key, change));
+                Vec::new()
+            }
+            Fact::Told(call, message) => {
+                if let Some(change) = self.telling.get(call) {
+                    self.told.insert(*message, *change);
+                }
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a key has held; nothing at all before the first upload.
+    pub fn held(&self, key: &str) -> &[Option<String>] {
+        self.held.get(key).map_or(&[], |held| held)
+    }
+
+    /// Every key that ever held something.
+    pub fn keys(&self) -> impl Iterator<Item = &'a str> {
+        self.held.keys().copied()
+    }
+
+    /// The change of which a message tells: a key, and a place in what it has held.
+    pub fn change(&self, message: MessageId) -> Option<(&'a str, usize)> {
+        self.told.get(&message).copied()
+    }
+
+    /// The row of a key.
+    pub fn row(&self, key: &'a str) -> Option<&Upload<'a>> {
+        let (organisation, name) = split(key)?;
+        self.board.get(organisation, name)
+    }
+}
+
+/// The organisation and the name in a key.
+pub fn split(key: &str) -> Option<(&str, &str)> {
+    key.split_once('/')
+}
+
+/// The event of these bytes under this key.
+pub fn event_id(key: &str, etag: &str) -> String {
+    let mut id = String::with_capacity(64);
+    for byte in Sha256::digest(format!("{key}:{etag}")) {
+        let _ = write!(id, "{byte:02x}");
+    }
+    id
+}
+
+/// The beginning of an id that only a machine reads to the end.
+pub fn short(id: &str) -> &str {
+    id.get(..8).unwrap_or(id)
+}

@@ -1,0 +1,236 @@
+//! What happens to one event: one workflow, one way through the statuses, its own label.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::{Body, Trace};
+
+use super::contents::{event_id, short};
+use super::facts::{Fact, facts};
+use super::row::{Upload, tells_of_events};
+use crate::promise::{Check, Finding, Promise};
+
+pub static ONE_WORKFLOW: Promise = Promise {
+    name: "one workflow per event",
+    about: "no event has two workflow instances, whatever is redelivered, retried, raced or crashed",
+    check: Check::Always(one_workflow),
+};
+
+pub static STATUSES: Promise = Promise {
+    name: "statuses only go forward",
+    about: "an event is queued, then running, then classified or failed, and nothing else, ever",
+    check: Check::Always(statuses),
+};
+
+pub static OWN_LABEL: Promise = Promise {
+    name: "a label belongs to its bytes",
+    about: "no row shows a label that was not computed from the bytes of its own event",
+    check: Check::Always(own_label),
+};
+
+pub static TRACKED: Promise = Promise {
+    name: "no workflow is left untracked",
+    about: "when all is quiet, every instance that ever ran has its row in the agent's tracking table",
+    check: Check::Eventually(tracked),
+};
+
+fn one_workflow(trace: &Trace) -> Result<(), Finding> {
+    let mut event_of: BTreeMap<&str, String> = BTreeMap::new();
+    let mut made = BTreeSet::new();
+    let mut instance: BTreeMap<String, &str> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        match fact {
+            Fact::Create { id, params, made: new, .. } => {
+                if new && !made.insert(id) {
+                    return Err(Finding::at(at, format!("{id} is created twice")));
+                }
+                event_of.entry(id).or_insert_with(|| event_in(params));
+            }
+            Fact::Runs(id) => {
+                let event = event_of.get(id).cloned().unwrap_or_default();
+                let first = *instance.entry(event.clone()).or_insert(id);
+                if first != id {
+                    let message = format!("{} has the instances {first} and {id}", short(&event));
+                    return Err(Finding::at(at, message));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The event that the parameters of a workflow name.
+fn event_in(params: &Body) -> String {
+    let params: serde_json::Value = serde_json::from_slice(params.bytes()).unwrap_or_default();
+    params["eventId"].as_str().unwrap_or_default().into()
+}
+
+fn statuses(trace: &Trace) -> Result<(), Finding> {
+    let mut known: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        let Fact::Rows(organisation, changes) = fact else { continue };
+        for change in changes.iter().filter(|change| tells_of_events(&change.table)) {
+            let Some(row) = Upload::after(change) else { continue };
+            let before = known.insert((organisation, row.event), row.status);
+            let fits = match (before, row.status) {
+                (Some(before), now) if before == now => true,
+                (None, now) => now == "queued",
+                (Some("queued"), now) => now == "running",
+                (Some("running"), _) => row.is_final(),
+                _ => false,
+            };
+            if !fits {
+                let (before, event) = (before.unwrap_or("unknown"), short(row.event));
+                let message = format!("{} {event}: {before} becomes {}", row.name, row.status);
+                return Err(Finding::at(at, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn own_label(trace: &Trace) -> Result<(), Finding> {
+    // The bytes of each event, and the labels that each picture was given.
+    let mut bytes: BTreeMap<String, &Body> = BTreeMap::new();
+    let mut labels: BTreeMap<&Body, (&str, String)> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        match fact {
+            Fact::Read(object, body) => {
+                bytes.insert(event_id(&object.key, &object.etag), body);
+            }
+            Fact::Labelled(image, found) => {
+                if let Some(top) = found.first() {
+                    labels.insert(image, (&top.label, top.score.to_string()));
+                }
+            }
+            Fact::Rows(_, changes) => {
+                for change in changes.iter().filter(|change| tells_of_events(&change.table)) {
+                    let Some(row) = Upload::after(change) else { continue };
+                    let computed = bytes.get(row.event).and_then(|bytes| labels.get(bytes));
+                    if !says_truth(&row, computed) {
+                        let (label, event) = (row.label.unwrap_or("nothing"), short(row.event));
+                        let message =
+                            format!("{} says {label}, not the label of {event}", row.name);
+                        return Err(Finding::at(at, message));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether a row shows the label computed from its bytes, or none while it has none.
+fn says_truth(row: &Upload, computed: Option<&(&str, String)>) -> bool {
+    match (row.status, row.label, computed) {
+        ("classified", Some(label), Some((truth, score))) => {
+            let shown = row.score.and_then(|score| score.as_f64());
+            label == *truth && shown == score.parse().ok()
+        }
+        ("classified", ..) => false,
+        (_, label, _) => label.is_none() && row.score.is_none(),
+    }
+}
+
+fn tracked(trace: &Trace) -> Result<(), Finding> {
+    let (mut ran, mut rows) = (BTreeSet::new(), BTreeSet::new());
+    for (_, fact) in facts(trace) {
+        match fact {
+            Fact::Runs(id) => drop(ran.insert(id)),
+            Fact::Rows(_, changes) => {
+                let tracking = |table: &str| table == "cf_agents_workflows";
+                for change in changes.iter().filter(|change| tracking(&change.table)) {
+                    let id = |value: Option<&thunderhead_sim::sqlite::Value>| {
+                        value.and_then(|value| value.as_str()).map(String::from)
+                    };
+                    if let Some(id) = id(change.value_before("workflow_id")) {
+                        rows.remove(&id);
+                    }
+                    rows.extend(id(change.value_after("workflow_id")));
+                }
+            }
+            _ => {}
+        }
+    }
+    match ran.into_iter().find(|id| !rows.contains(*id)) {
+        None => Ok(()),
+        Some(id) => Err(Finding::missing(format!("{id} ran, and its agent does not know it"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::uploads::mutants::Story;
+
+    #[test]
+    fn a_second_instance_of_an_event_is_rejected_where_it_happens() {
+        let mut once = Story::default();
+        once.created("one", None).created("two", None);
+        assert_eq!(one_workflow(&once.trace()), Ok(()));
+        // Once created under the same id, once under another.
+        let (trace, last) = once.clone().created("one", None).ended();
+        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last - 1));
+        let (trace, last) = once.created("one", Some("other")).ended();
+        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn every_step_but_the_next_is_rejected_where_it_happens() {
+        let mut good = Story::default();
+        for status in ["queued", "running", "classified"] {
+            good.row("one", status, None);
+        }
+        assert_eq!(statuses(&good.trace()), Ok(()));
+        for bad in [
+            &["running"][..],
+            &["queued", "classified"],
+            &["queued", "running", "queued"],
+            &["queued", "running", "classified", "running"],
+            &["queued", "running", "classified", "failed"],
+            &["queued", "running", "failed", "queued"],
+        ] {
+            let mut history = Story::default();
+            for status in bad {
+                history.row("one", status, None);
+            }
+            let (trace, last) = history.ended();
+            assert_eq!(statuses(&trace).unwrap_err().event, Some(last), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn another_event_has_its_own_statuses() {
+        let mut two = Story::default();
+        two.row("one", "queued", None).row("one", "running", None).row("two", "queued", None);
+        assert_eq!(statuses(&two.trace()), Ok(()));
+        // The first comes back: it must not begin again.
+        assert_eq!(statuses(&two.clone().row("one", "running", None).trace()), Ok(()));
+        assert!(statuses(&two.row("one", "queued", None).trace()).is_err());
+    }
+
+    #[test]
+    fn a_label_of_other_bytes_is_rejected_where_it_happens() {
+        let mut read = Story::default();
+        read.read("one").labelled("one", "CAT").read("two").labelled("two", "DOG");
+        assert_eq!(own_label(&read.clone().row("one", "classified", Some("CAT")).trace()), Ok(()));
+        for (bytes, status, label) in [
+            ("one", "classified", Some("DOG")),
+            ("one", "classified", None),
+            ("three", "classified", Some("CAT")),
+            ("one", "running", Some("CAT")),
+        ] {
+            let (trace, last) = read.clone().row(bytes, status, label).ended();
+            assert_eq!(own_label(&trace).unwrap_err().event, Some(last), "{bytes} {label:?}");
+        }
+    }
+
+    #[test]
+    fn an_instance_that_its_agent_does_not_know_is_rejected() {
+        let mut ran = Story::default();
+        assert!(tracked(&ran.created("one", None).trace()).is_err());
+        assert_eq!(tracked(&ran.tracked("one").trace()), Ok(()));
+        assert!(tracked(&ran.created("two", None).trace()).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! R2's order decides: what the rows describe, and that they never go back.
+
+use std::collections::BTreeMap;
+
+use thunderhead_sim::Trace;
+use thunderhead_sim::queue::Fate;
+
+use super::contents::{Contents, short, split};
+use super::facts::{Fact, facts};
+use crate::promise::{Check, Finding, Promise};
+
+pub static LATEST_WINS: Promise = Promise {
+    name: "the latest upload wins",
+    about: "when all is quiet, each name's row describes exactly the object that R2 holds, or is absent if R2 holds none",
+    check: Check::Eventually(latest_wins),
+};
+
+pub static NEVER_BACK: Promise = Promise {
+    name: "no stale overwrite",
+    about: "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
+    check: Check::Always(never_back),
+};
+
+pub static STAYS_DELETED: Promise = Promise {
+    name: "deleted stays deleted",
+    about: "once a deletion is acknowledged, the name has a row only for what was uploaded after it",
+    check: Check::Always(stays_deleted),
+};
+
+fn latest_wins(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+    for key in contents.keys() {
+        let held = contents.held(key).last().and_then(Option::as_deref);
+        let row = contents.row(key).map(|row| row.event);
+        if held != row {
+            let said = |event: Option<&str>| event.map_or("nothing".into(), |id| short(id).into());
+            let (held, row): (String, String) = (said(held), said(row));
+            return Err(Finding::missing(format!("{key}: R2 holds {held}, the row says {row}")));
+        }
+    }
+    for (organisation, row) in contents.board.rows() {
+        let key = format!("{organisation}/{}", row.name);
+        if contents.held(&key).is_empty() {
+            return Err(Finding::missing(format!("{key} has a row, and was never uploaded")));
+        }
+    }
+    Ok(())
+}
+
+fn never_back(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    // How far each row has come in what its key has held; nothing yet at 0.
+    let mut reached: BTreeMap<(&str, &str), (usize, Option<&str>)> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        let touched = contents.step(&fact);
+        let Fact::Rows(..) = fact else { continue };
+        for (organisation, name) in touched {
+            let row = contents.board.get(organisation, name).map(|row| row.event);
+            let (far, before) = reached.entry((organisation, name)).or_default();
+            if row == *before {
+                continue;
+            }
+            let key = format!("{organisation}/{name}");
+            let held = contents.held(&key);
+            // The least advance that explains the row: the same bytes may have been there twice.
+            let next = (*far..=held.len()).find(|place| match place.checked_sub(1) {
+                None => row.is_none(),
+                Some(change) => held[change].as_deref() == row,
+            });
+            let Some(next) = next else {
+                let row = row.map_or("deleted", short);
+                return Err(Finding::at(at, format!("{key} goes back to {row}")));
+            };
+            (*far, *before) = (next, row);
+        }
+    }
+    Ok(())
+}
+
+fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    // The last deletion of each key that was acknowledged.
+    let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, fact) in facts(trace) {
+        let touched = contents.step(&fact);
+        let settled = match &fact {
+            Fact::Settled(message, Fate::Acked) => contents.change(*message),
+            _ => None,
+        };
+        if let Some((key, change)) = settled
+            && contents.held(key).get(change).is_some_and(Option::is_none)
+        {
+            let last = gone.entry(key).or_default();
+            *last = change.max(*last);
+        }
+        let acked = settled.and_then(|(key, _)| split(key));
+        for (organisation, name) in touched.into_iter().chain(acked) {
+            let key = format!("{organisation}/{name}");
+            let Some(deleted) = gone.get(&*key) else { continue };
+            let Some(row) = contents.board.get(organisation, name) else { continue };
+            let later = &contents.held(&key)[deleted + 1..];
+            if !later.iter().flatten().any(|event| event == row.event) {
+                let event = short(row.event);
+                return Err(Finding::at(at, format!("{key} is deleted and has a row for {event}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::uploads::mutants::Story;
+
+    #[test]
+    fn a_row_that_does_not_describe_what_r2_holds_is_rejected() {
+        let mut two = Story::default();
+        two.stored("one", 1).row("one", "queued", None).stored("two", 2);
+        assert!(
+            latest_wins(&two.trace()).unwrap_err().message.starts_with("acme/cat.jpg: R2 holds")
+        );
+        assert_eq!(latest_wins(&two.row("two", "queued", None).trace()), Ok(()));
+        assert!(latest_wins(&two.removed(3).trace()).is_err());
+        assert_eq!(latest_wins(&two.no_row().trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_row_without_an_upload_is_rejected() {
+        let mut none = Story::default();
+        none.row("one", "queued", None);
+        let error = latest_wins(&none.trace()).unwrap_err();
+        assert_eq!(error.message, "acme/cat.jpg has a row, and was never uploaded");
+    }
+
+    #[test]
+    fn a_row_that_goes_back_is_rejected_where_it_happens() {
+        let mut back = Story::default();
+        back.stored("one", 1).row("one", "queued", None).stored("two", 2);
+        back.row("two", "queued", None);
+        assert_eq!(never_back(&back.trace()), Ok(()));
+        let (trace, last) = back.row("one", "queued", None).ended();
+        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn a_deletion_that_removes_a_later_upload_is_rejected_where_it_happens() {
+        let mut late = Story::default();
+        late.stored("one", 1).removed(2).stored("two", 3).row("two", "queued", None);
+        assert_eq!(never_back(&late.trace()), Ok(()));
+        let (trace, last) = late.no_row().ended();
+        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn the_same_bytes_may_come_back_if_they_were_uploaded_again() {
+        let mut again = Story::default();
+        again.stored("one", 1).row("one", "queued", None).stored("two", 2);
+        again.row("two", "queued", None).stored("one", 3).row("one", "queued", None);
+        assert_eq!(never_back(&again.trace()), Ok(()));
+        assert!(never_back(&again.row("two", "queued", None).trace()).is_err());
+    }
+
+    #[test]
+    fn a_row_that_is_moved_has_not_changed() {
+        let mut moved = Story::default();
+        moved.stored("one", 1).row("one", "queued", None).migrated();
+        assert_eq!(never_back(&moved.trace()), Ok(()));
+        assert_eq!(latest_wins(&moved.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_row_that_comes_back_after_its_deletion_is_rejected_where_it_happens() {
+        let mut gone = Story::default();
+        gone.stored("one", 1).removed(2).acked(2);
+        assert_eq!(stays_deleted(&gone.trace()), Ok(()));
+        let (trace, last) = gone.clone().row("one", "queued", None).ended();
+        assert_eq!(stays_deleted(&trace).unwrap_err().event, Some(last));
+        gone.stored("one", 3).row("one", "queued", None);
+        assert_eq!(stays_deleted(&gone.trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_deletion_acknowledged_over_its_row_is_rejected_where_it_happens() {
+        let mut gone = Story::default();
+        let (trace, last) =
+            gone.stored("one", 1).row("one", "queued", None).removed(2).acked(2).ended();
+        assert_eq!(stays_deleted(&trace).unwrap_err().event, Some(last));
+    }
+}

@@ -1,0 +1,157 @@
+//! Organisations apart, and everything at rest in the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::{Request, Trace};
+
+use super::contents::{Contents, short};
+use super::facts::{Fact, facts};
+use super::row::{Upload, tells_of_events};
+use crate::promise::{Check, Finding, Promise};
+
+pub static APART: Promise = Promise {
+    name: "organisations stay apart",
+    about: "an agent's rows tell of its own organisation's objects alone, and strangers are refused",
+    check: Check::Always(apart),
+};
+
+pub static TERMINAL: Promise = Promise {
+    name: "no row is stuck",
+    about: "when all is quiet, every row is classified or failed",
+    check: Check::Eventually(terminal),
+};
+
+pub static UP_TO_DATE: Promise = Promise {
+    name: "clients see the end",
+    about: "when all is quiet, every client that is connected has fetched the final state",
+    check: Check::Eventually(up_to_date),
+};
+
+fn apart(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let mut strangers = BTreeSet::new();
+    for (at, fact) in facts(trace) {
+        contents.step(&fact);
+        match fact {
+            Fact::Rows(organisation, changes) => {
+                for change in changes.iter().filter(|change| tells_of_events(&change.table)) {
+                    let Some(row) = Upload::after(change) else { continue };
+                    let key = format!("{organisation}/{}", row.name);
+                    if !contents.held(&key).iter().flatten().any(|event| event == row.event) {
+                        let event = short(row.event);
+                        let message = format!("{key} has a row for {event}, which it never held");
+                        return Err(Finding::at(at, message));
+                    }
+                }
+            }
+            Fact::Asked(call, request) if is_stranger(request) => drop(strangers.insert(call)),
+            Fact::Answered(call, response)
+                if strangers.contains(&call) && response.status != 403 =>
+            {
+                return Err(Finding::at(at, format!("a stranger gets {}", response.status)));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Whether somebody asks for what belongs to an organisation that is not theirs.
+fn is_stranger(request: &Request) -> bool {
+    let Some((path, session)) = request.path.split_once("?as=") else { return false };
+    let asked = path.trim_start_matches('/').split('/').next();
+    session.split_once('@').map(|(_, organisation)| organisation) != asked
+}
+
+fn terminal(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+    match contents.board.rows().find(|(_, row)| !row.is_final()) {
+        None => Ok(()),
+        Some((organisation, row)) => {
+            let message = format!("{organisation}/{} is {} for ever", row.name, row.status);
+            Err(Finding::missing(message))
+        }
+    }
+}
+
+fn up_to_date(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let (mut connected, mut asked) = (BTreeSet::new(), BTreeMap::new());
+    let mut seen: BTreeMap<&str, serde_json::Value> = BTreeMap::new();
+    for (_, fact) in facts(trace) {
+        contents.step(&fact);
+        match fact {
+            Fact::Connected(organisation) => drop(connected.insert(organisation)),
+            Fact::Closed => connected.clear(),
+            Fact::Fetches(call, request) => drop(asked.insert(call, request)),
+            Fact::Fetched(call, response) => {
+                let Some(request) = asked.get(&call) else { continue };
+                let path = request.path.split('?').next().unwrap_or_default();
+                let list = serde_json::from_slice(response.body.bytes()).unwrap_or_default();
+                seen.insert(path.trim_start_matches('/'), list);
+            }
+            _ => {}
+        }
+    }
+    for organisation in connected {
+        let list = seen.get(organisation).and_then(|list| list.as_array());
+        let shown: BTreeSet<[Option<&str>; 3]> = list
+            .into_iter()
+            .flatten()
+            .map(|item| ["name", "status", "classificationLabel"].map(|key| item[key].as_str()))
+            .collect();
+        let rows = contents.board.rows().filter(|(of, _)| *of == organisation);
+        let there: BTreeSet<[Option<&str>; 3]> =
+            rows.map(|(_, row)| [Some(row.name), Some(row.status), row.label]).collect();
+        if list.is_none() || shown != there {
+            return Err(Finding::missing(format!("a client of {organisation} sees an old list")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::uploads::mutants::Story;
+
+    #[test]
+    fn a_row_of_another_organisation_is_rejected_where_it_happens() {
+        let mut one = Story::default();
+        one.stored("one", 1).row("one", "queued", None);
+        assert_eq!(apart(&one.trace()), Ok(()));
+        let (trace, last) = one.strange_row("one").ended();
+        assert_eq!(apart(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn a_stranger_who_is_served_is_rejected_where_it_happens() {
+        let mut asked = Story::default();
+        asked.served("/acme?as=ann@acme", 200).served("/acme?as=eve@evil", 403);
+        assert_eq!(apart(&asked.trace()), Ok(()));
+        let (trace, last) = asked.served("/acme/cat.jpg?as=eve@evil", 200).ended();
+        assert_eq!(apart(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn a_row_that_is_stuck_is_rejected() {
+        let mut stuck = Story::default();
+        stuck.stored("one", 1).row("one", "running", None);
+        let error = terminal(&stuck.trace()).unwrap_err();
+        assert_eq!(error.message, "acme/cat.jpg is running for ever");
+        assert_eq!(terminal(&stuck.row("one", "failed", None).trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_client_with_an_old_list_is_rejected() {
+        let list = r#"[{"name":"cat.jpg","status":"classified","classificationLabel":"CAT"}]"#;
+        let mut seen = Story::default();
+        seen.row("one", "classified", Some("CAT")).watched("[]");
+        assert!(up_to_date(&seen.trace()).is_err());
+        assert_eq!(up_to_date(&seen.watched(list).trace()), Ok(()));
+        seen.row("one", "failed", None);
+        assert!(up_to_date(&seen.trace()).is_err());
+        assert_eq!(up_to_date(&seen.closed().trace()), Ok(()), "nobody is watching any more");
+    }
+}

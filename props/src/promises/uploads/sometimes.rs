@@ -1,0 +1,150 @@
+//! What a campaign must have met, or it proves little.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use thunderhead_sim::Trace;
+use thunderhead_sim::queue::Fate;
+
+use super::contents::Contents;
+use super::facts::{Fact, deliveries, facts};
+use crate::promise::{Check, Promise};
+
+pub static OVERTAKEN: Promise = Promise {
+    name: "a newer notification overtakes an older",
+    about: "a consumer begins with an older change of a key after it has begun with a newer one",
+    check: Check::Sometimes(overtaken),
+};
+
+pub static SAME_BYTES: Promise = Promise {
+    name: "the same bytes come again",
+    about: "a key holds bytes that it held before, with something else or nothing in between",
+    check: Check::Sometimes(same_bytes),
+};
+
+pub static IMAGE_GONE: Promise = Promise {
+    name: "a workflow finds its image gone",
+    about: "when a workflow loads its image, R2 holds something else, or nothing",
+    check: Check::Sometimes(image_gone),
+};
+
+pub static DEAD_LETTER: Promise = Promise {
+    name: "a message becomes a dead letter",
+    about: "some message fails so often that it goes to the dead-letter queue",
+    check: Check::Sometimes(dead_letter),
+};
+
+pub static FAILS: Promise = Promise {
+    name: "an upload fails",
+    about: "some row ends as failed",
+    check: Check::Sometimes(fails),
+};
+
+pub static EXISTS: Promise = Promise {
+    name: "a workflow exists already",
+    about: "some `create` is refused because its instance exists",
+    check: Check::Sometimes(exists),
+};
+
+pub static REFETCHED: Promise = Promise {
+    name: "a client fetches again",
+    about: "a connected client asks for the list more than once",
+    check: Check::Sometimes(refetched),
+};
+
+fn overtaken(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    deliveries(trace).any(|(_, fact)| {
+        let Fact::Delivered(message) = fact else { return false };
+        let Some((key, change)) = contents.change(message) else { return false };
+        let before = latest.get(key).copied().unwrap_or(0);
+        latest.insert(key, change.max(before));
+        change < before
+    })
+}
+
+fn same_bytes(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+    contents.keys().any(|key| {
+        let mut held = contents.held(key).to_vec();
+        held.dedup();
+        let events: Vec<_> = held.iter().flatten().collect();
+        let distinct: BTreeSet<_> = events.iter().collect();
+        distinct.len() < events.len()
+    })
+}
+
+fn image_gone(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Gone))
+}
+
+fn dead_letter(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Settled(_, Fate::DeadLettered { .. })))
+}
+
+fn fails(trace: &Trace) -> bool {
+    let mut contents = Contents::default();
+    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+    contents.board.rows().any(|(_, row)| row.status == "failed")
+}
+
+fn exists(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { duplicate: true, .. }))
+}
+
+fn refetched(trace: &Trace) -> bool {
+    facts(trace).filter(|(_, fact)| matches!(fact, Fact::Fetched(..))).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::workflow::{self, AlreadyExists};
+
+    use super::*;
+    use crate::promises::uploads::mutants::Story;
+
+    #[test]
+    fn bytes_that_come_again_are_seen() {
+        let mut bytes = Story::default();
+        bytes.stored("one", 1).stored("one", 2);
+        assert!(!same_bytes(&bytes.trace()), "nothing in between");
+        assert!(same_bytes(&bytes.removed(3).stored("one", 4).trace()));
+    }
+
+    #[test]
+    fn a_notification_that_overtakes_another_is_seen() {
+        let mut both = Story::default();
+        both.stored("one", 1).stored("two", 2);
+        assert!(!overtaken(&both.clone().delivered(1).delivered(2).delivered(2).trace()));
+        assert!(overtaken(&both.delivered(2).delivered(1).trace()));
+    }
+
+    #[test]
+    fn an_image_that_is_gone_is_seen() {
+        let mut one = Story::default();
+        one.stored("one", 1).asked_agent("persistResult");
+        assert!(!image_gone(&one.trace()));
+        assert!(image_gone(&one.asked_agent("onImageGone").trace()));
+    }
+
+    #[test]
+    fn an_instance_that_exists_is_seen_and_a_create_that_only_failed_is_not() {
+        let mut one = Story::default();
+        one.created("one", None).refused("one", workflow::Error::service(10001));
+        assert!(!exists(&one.trace()));
+        let duplicate = workflow::Error::already_exists("a", AlreadyExists::Production, false);
+        assert!(exists(&one.refused("one", duplicate).trace()));
+    }
+
+    #[test]
+    fn dead_letters_failures_and_clients_are_seen() {
+        let mut one = Story::default();
+        one.stored("one", 1).row("one", "classified", None).watched("[]");
+        assert!(!dead_letter(&one.trace()) && !fails(&one.trace()) && !refetched(&one.trace()));
+        one.settled(1, Fate::DeadLettered { queue: "d".into() }).row("one", "failed", None);
+        one.watched("[]");
+        assert!(dead_letter(&one.trace()) && fails(&one.trace()) && refetched(&one.trace()));
+    }
+}

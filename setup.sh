@@ -3,7 +3,7 @@
 # when nothing is missing it changes nothing.
 set -euo pipefail
 
-# The programs of PostgreSQL are looked for where the tests look for them (stream/tests/support/cluster.rs).
+# The programs of PostgreSQL are looked for where the tests look for them (stream/tests/stores/support/cluster.rs).
 postgres_is_there() {
   local directory directories
   IFS=: read -ra directories <<<"$PATH"

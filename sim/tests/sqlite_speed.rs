@@ -24,7 +24,7 @@ fn work(db: &mut Database) {
     assert_eq!(db.take_changes().len(), 40);
 }
 
-/// The same on one plain connection, reset by a savepoint, with nothing captured: the floor.
+/// That work on one plain connection, reset by a savepoint, with nothing captured: the floor.
 fn plain(db: &rusqlite::Connection) {
     db.prepare_cached("savepoint s").unwrap().raw_execute().unwrap();
     for i in 0..10 {

@@ -6,7 +6,8 @@
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing to say")]
 #![allow(clippy::float_arithmetic, reason = "rates are for eyes, not for traces")]
 
-#[path = "../tests/support/cluster.rs"]
+#[path = "../tests/stores/support/cluster.rs"]
+#[allow(dead_code, reason = "the tests need the rest")]
 mod cluster;
 #[path = "measured/mod.rs"]
 mod measured;

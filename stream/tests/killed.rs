@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/cluster.rs"]
+#[path = "stores/support/cluster.rs"]
+#[allow(dead_code, reason = "the other tests need the rest")]
 mod cluster;
 
 use std::path::PathBuf;

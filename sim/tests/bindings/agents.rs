@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod agents_support;
+mod support;
 
 use std::time::Duration;
 
-use agents_support::*;
 use serde_json::{Value as Json, json};
+use support::*;
 use thunderhead_sim::agents::{self, AgentWorkflow};
 use thunderhead_sim::*;
 

@@ -2,12 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::time::Duration;
 
-use support::{count, lines, play, uploads};
 use thunderhead_sim::*;
+
+use crate::support::{count, lines, mount, play, uploads};
 
 fn one(rule: ScriptedFault) -> Run {
     play(uploads(&[0]), vec![rule])
@@ -143,7 +142,7 @@ fn a_crash_after_a_poll_leaves_its_requests_on_their_way() {
 fn a_kill_happens_at_its_time() {
     let kills = vec![Kill { at: Time::from_ms(2), host: "web".into(), down: None }];
     let scenario = Scenario { requests: uploads(&[0]), kills, ..Scenario::default() };
-    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &support::mount).unwrap();
+    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &mount).unwrap();
     assert_eq!(count(&run, "CRASH"), 1);
     assert!(run.trace.to_string().contains("0.002s"), "{}", run.trace);
 }
@@ -176,7 +175,7 @@ fn every_fault_of_buckets_and_queues_is_drawn_within_two_hundred_seeds() {
     let mut unseen: Vec<Fault> = faults.iter().collect();
     for seed in 0..200 {
         let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
-        let run = simulate(&scenario, &source, &support::mount).unwrap();
+        let run = simulate(&scenario, &source, &mount).unwrap();
         unseen.retain(|seen| {
             !run.trace.events().iter().any(|event| match &event.kind {
                 EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => fault == seen,

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod support;
-
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use support::{count, lines, mount, uploads};
 use thunderhead_sim::*;
+
+use crate::support::{count, lines, mount, play, uploads};
 
 fn benign(mount: &dyn Fn(&mut Cloud)) -> Run {
     let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
@@ -349,7 +348,7 @@ fn a_waker_that_outlives_its_task_wakes_no_other() {
 fn a_client_tries_again_as_often_as_it_says() {
     let requests = vec![ClientRequest::new(Time::ZERO, "PUT", "/a", "x").retried(2)];
     let rules = vec![ScriptedFault { times: 2, ..ScriptedFault::once(Fault::Fail, "r2.put") }];
-    let run = support::play(requests, rules);
+    let run = play(requests, rules);
     assert_eq!(count(&run, "client  call"), 3, "{}", run.trace);
     assert_eq!(lines(&run, "client  return").last().unwrap(), "client return #4 201");
 }

@@ -3,11 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod storms_support;
+mod durable;
+mod support;
 
 use std::time::Duration;
 
-use storms_support::{log, raise, raise_on};
+use support::{log, raise, raise_on};
 use thunderhead_sim::queue::{ConsumerConfig, MessageBody, Options, QueueConfig};
 use thunderhead_sim::r2::{BucketConfig, EventType, Notification, Rule as NotifyRule};
 use thunderhead_sim::*;

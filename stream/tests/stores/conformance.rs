@@ -2,22 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
-#[path = "support/cluster.rs"]
-mod cluster;
-#[path = "support/fixture.rs"]
-mod fixture;
-
-#[path = "conformance/appending.rs"]
 mod appending;
-#[path = "conformance/claiming.rs"]
 mod claiming;
-#[path = "conformance/failing.rs"]
 mod failing;
-#[path = "conformance/marking.rs"]
 mod marking;
-#[path = "conformance/pending.rs"]
 mod pending;
-#[path = "conformance/processing.rs"]
 mod processing;
 
 use serde_json::json;
@@ -34,8 +23,8 @@ macro_rules! on_every_database {
             $(mod $subject {
                 $(#[tokio::test]
                 async fn $fact() {
-                    let fixture = crate::fixture::$fixture::new().await;
-                    crate::$subject::$fact(&fixture).await;
+                    let fixture = crate::support::fixture::$fixture::new().await;
+                    crate::conformance::$subject::$fact(&fixture).await;
                 })*
             })*
         }

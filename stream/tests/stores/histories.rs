@@ -2,20 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/cluster.rs"]
-mod cluster;
-#[path = "support/fixture.rs"]
-mod fixture;
-#[path = "support/model.rs"]
 mod model;
 
-use fixture::{Fixture, Postgres, block_on};
 use model::Model;
 use proptest::prelude::*;
 use serde_json::json;
 use thunderhead_stream::{
     Claim, Direction, Error, Key, Kind, Message, NewMessage, Next, SqliteStore, Store,
 };
+
+use crate::support::fixture::{Fixture, Postgres, block_on};
 
 const WORKFLOWS: [&str; 3] = ["b", "B", "a"];
 

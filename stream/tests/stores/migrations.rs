@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/cluster.rs"]
-mod cluster;
-
-use cluster::Cluster;
 use thunderhead_stream::postgres::{self, connect};
 use thunderhead_stream::{Migration, PostgresStore, SqliteStore, Store, sqlite};
+
+use crate::support::cluster::Cluster;
 
 /// Two commands as the first version of the schema holds them, one of them processed.
 const OLD_ON_SQLITE: &str = "INSERT INTO workflow_messages VALUES

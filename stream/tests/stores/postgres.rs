@@ -2,13 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-#[path = "support/cluster.rs"]
-mod cluster;
-
-use cluster::Cluster;
 use serde_json::json;
 use thunderhead_stream::postgres::{connect, create_effects, record_effect};
 use thunderhead_stream::{Error, NewMessage, PostgresStore, Store};
+
+use crate::support::cluster::Cluster;
 
 #[tokio::test]
 async fn a_lost_connection_is_told_apart_from_a_refusal() {

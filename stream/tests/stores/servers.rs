@@ -1,13 +1,11 @@
 //! The server that the other tests start leaves nothing behind, or says why it cannot start.
 
-#[path = "support/cluster.rs"]
-mod cluster;
-
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use cluster::{Cluster, candidates, config, find_binaries};
 use thunderhead_stream::postgres::connect;
+
+use crate::support::cluster::{Cluster, candidates, config, find_binaries};
 
 #[tokio::test]
 async fn a_server_is_gone_with_its_owner_even_if_the_owner_panics() {

@@ -175,13 +175,13 @@ pub async fn complete_when_told(workflow: AgentWorkflow) -> Result<Body, Error> 
     complete(workflow).await
 }
 
-/// Tells it.
+/// Sends the event that the workflow waits for.
 pub async fn go(env: &Env, id: &str) {
     let instance = env.workflow("W").get(id).await.unwrap();
     instance.send_event("go", "1").await.unwrap();
 }
 
-/// Fails.
+/// A workflow that fails.
 pub async fn throw(_: AgentWorkflow) -> Result<Body, Error> {
     Err(Error::app("boom"))
 }

@@ -1,15 +1,14 @@
 //! What the real runtime answered about Durable Objects, probe by probe; what concerns storage alone
-//! is in `storage_*.rs`. Each test is named after its probe.
+//! is in `services/storage`. Each test is named after its probe.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::too_many_lines, reason = "one object answers every probe, a line or two each")]
 
-mod object_probe;
-
 use std::time::Duration;
 
-use object_probe::{Probe, object_error, probe, raced, stub};
 use thunderhead_sim::*;
+
+use super::probe::{Probe, object_error, probe, raced, stub};
 
 #[test]
 fn ids() {

@@ -3,15 +3,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-mod storms_support;
-
 use std::time::Duration;
 
-use storms_support::{log, raise, raise_on};
 use thunderhead_sim::queue::{ConsumerConfig, MessageBody, QueueConfig};
 use thunderhead_sim::r2::{BucketConfig, EventType, Rule as NotifyRule};
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig};
 use thunderhead_sim::*;
+
+use super::support::{log, raise, raise_on};
 
 /// A workflow that says when its body runs, charges in one step and ends.
 fn charge(cloud: &mut Cloud, config: WorkflowConfig) {

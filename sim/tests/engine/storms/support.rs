@@ -7,7 +7,7 @@ pub fn raise(rules: Vec<ScriptedFault>, mount: &dyn Fn(&mut Cloud)) -> Run {
     raise_on(Tape::benign(), rules, mount)
 }
 
-/// The same, with choices that no rule names, such as in which turn an object loses its writes.
+/// Like [`raise`], with choices that no rule names, such as in which turn an object loses its writes.
 pub fn raise_on(tape: Tape, rules: Vec<ScriptedFault>, mount: &dyn Fn(&mut Cloud)) -> Run {
     let faults = FaultSet::crashes().iter().chain([Fault::Fail]).collect();
     let storm_ends_at = Time::from_ms(7_200_000);

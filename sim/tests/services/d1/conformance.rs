@@ -4,12 +4,11 @@
 //! JavaScript can ask, are listed in `docs/platform-d1.md`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod d1_support;
-
-use d1_support::{Db, int, named, result, stmt, text};
 use thunderhead_sim::Body;
 use thunderhead_sim::d1::{Answer, Constraint, D1Result, Meta, Op, Session};
 use thunderhead_sim::sqlite::{USE_TRANSACTION_API, Value};
+
+use super::support::{Db, int, named, result, stmt, text};
 
 /// `[changes, last_row_id, changed_db, rows_read, rows_written]` of a result.
 fn meta(result: &D1Result) -> (u64, i64, bool, u64, u64) {

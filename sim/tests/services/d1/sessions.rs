@@ -1,14 +1,13 @@
 //! Batches are all or nothing, replicas lag, and a session never reads backwards.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod d1_support;
-
-use d1_support::{Db, int, result, stmt};
 use thunderhead_sim::d1::{
     Bookmark, Constraint, D1, Error, Op, ReadFrom, Session, Statement, Transient, transient_errors,
 };
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Rng, Time};
+
+use super::support::{Db, int, result, stmt};
 
 const COUNT: &str = "select count(*) n from t";
 

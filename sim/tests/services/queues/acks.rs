@@ -1,14 +1,13 @@
 //! What acks, retries and exceptions lead to: the whole decision table, and which delay applies.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
-mod queue_driver;
-
-use queue_driver::{Driver, Throw, on_first_call, seconds, words};
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
     Batch, BatchOutcome, BatchResult, ConsumerConfig, Fate, MessageBatch, MessageBody, Op,
     QueueConfig, QueueId, Queues,
 };
+
+use super::driver::{Driver, Throw, on_first_call, seconds, words};
 
 /// A handler, spelt as the calls that it makes on the batch or on its first message.
 fn perform(batch: &MessageBatch, calls: &str) -> Result<(), Throw> {

@@ -3,21 +3,20 @@
 //! The emulator's answer is the reference under `Options::miniflare()`; where production documents
 //! another answer, that one is asserted too, under the defaults. `docs/platform-queues.md` lists
 //! the parts that are about JavaScript alone. The probes about marks are in
-//! `queue_conformance_acks.rs`.
+//! `conformance_acks.rs`.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
 
-mod queue_driver;
-
 use std::time::Duration;
 
-use queue_driver::{Driver, Throw, json, on_first_call, request, seconds, words};
 use serde_json::json as value;
 use thunderhead_sim::Time;
 use thunderhead_sim::queue::{
     Batch, ConsumerConfig, ContentType, MessageBatch, MessageBody, MessageSendRequest, Metrics, Op,
     QueueConfig, Queues, Reply,
 };
+
+use super::driver::{Driver, Throw, json, on_first_call, request, seconds, words};
 
 fn with_dead_letters(max_retries: u32) -> ConsumerConfig {
     let dead_letter_queue = Some("dlq".into());
@@ -384,7 +383,7 @@ fn virtual_time_broker() {
     driver.run();
 
     let delivered: Vec<(u64, String)> = (driver.log.iter())
-        .map(|(at, batch)| ((*at - start).as_secs(), queue_driver::line(batch)))
+        .map(|(at, batch)| ((*at - start).as_secs(), super::driver::line(batch)))
         .collect();
     let expected = [
         (30, "a#1 b#1"),

@@ -3,12 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
 
-mod queue_driver;
-
 use std::time::Duration;
 
-use queue_driver::{Driver, Throw, on_first_call, words};
 use thunderhead_sim::queue::ConsumerConfig;
+
+use super::driver::{Driver, Throw, on_first_call, words};
 
 #[test]
 fn async_reject_same_as_throw() {

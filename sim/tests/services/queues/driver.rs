@@ -1,6 +1,7 @@
 //! A few lines of virtual time around the queue service, so that a test reads as what was sent,
 //! what the handler did, and which batches came.
-#![allow(dead_code, reason = "each suite uses its own part of the driver")]
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::time::Duration;
 

@@ -6,16 +6,15 @@
 //! `docs/platform-r2.md`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use r2_support::{BUCKET, Store, map};
 use thunderhead_sim::r2::{
     Algorithm, BucketConfig, Checksum, Checksums, Conditional, Date, Error, HttpMetadata, Object,
     Op, Options, PutOptions, Reply, StorageClass,
 };
+
+use super::support::{BUCKET, Store, map};
 
 const MD5_HELLO: &str = "5d41402abc4b2a76b9719d911017c592";
 

@@ -1,12 +1,11 @@
 //! A map is all an object store has to be: over many random histories R2 agrees with one.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use r2_support::{BUCKET, Store};
 use thunderhead_sim::r2::{BucketConfig, Conditional, EventType, Op, PutOptions, Reply, Rule};
+
+use super::support::{BUCKET, Store};
 
 /// Numerical Recipes' generator: the histories are the same in every process.
 struct Lcg(u64);
@@ -131,7 +130,7 @@ impl Pair {
         entries
     }
 
-    /// The same as R2 lists them, page by page.
+    /// The entries as R2 lists them, page by page.
     fn entries(&mut self, prefix: &str, delimiter: &str, limit: u32) -> Vec<String> {
         let (mut entries, mut cursor) = (Vec::new(), None);
         loop {

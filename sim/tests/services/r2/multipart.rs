@@ -3,17 +3,16 @@
 //! Each test is named after the probe it repeats, or says what no probe covers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
 use std::sync::Arc;
 
-use r2_support::{BUCKET, Store, map};
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::limits::UPLOAD_LIFETIME;
 use thunderhead_sim::r2::{
     BucketConfig, Checksums, Error, HttpMetadata, MultipartOptions, Object, Op, Options, Range,
     Reply, UploadedPart,
 };
+
+use super::support::{BUCKET, Store, map};
 
 const M: usize = 5 << 20;
 const GONE: &str = "The specified multipart upload does not exist. (10024)";

@@ -1,16 +1,15 @@
 //! Event notifications: who hears of what, in which words, and which rules are refused.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
 use std::sync::Arc;
 
-use r2_support::{BUCKET, Store};
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::{
     ACCOUNT, BucketConfig, Conditional, ConfigError, EventType, MultipartOptions, Notification, Op,
     Options, ParseError, PutOptions, R2, Reply, Rule,
 };
+
+use super::support::{BUCKET, Store};
 
 const CREATE: EventType = EventType::ObjectCreate;
 const DELETE: EventType = EventType::ObjectDelete;

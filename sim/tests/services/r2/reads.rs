@@ -3,12 +3,11 @@
 //! Each test is named after the probe it repeats.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
-use r2_support::{BUCKET, Store, map};
 use thunderhead_sim::r2::{
     GetOptions, HttpMetadata, Include, Listing, Op, PutOptions, Range, Reply,
 };
+
+use super::support::{BUCKET, Store, map};
 
 #[test]
 fn range_get() {

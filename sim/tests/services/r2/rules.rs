@@ -1,14 +1,13 @@
 //! Rules of R2 that no probe of the runtime covers: conditions by date, limits, errors, options.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod r2_support;
-
-use r2_support::{BUCKET, Store, map};
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::{
     BucketConfig, Code, Conditional, Error, Etag, GetOptions, HttpMetadata, Include, ListOptions,
     Method, MultipartOptions, Notify, Op, Options, PutOptions, R2, Range, Reply, transient_errors,
 };
+
+use super::support::{BUCKET, Store, map};
 
 #[test]
 fn a_failed_condition_on_get_answers_metadata_without_bytes() {

@@ -1,5 +1,6 @@
 //! A bucket and a clock for tests: short verbs, so that a test shows only what it is about.
-#![allow(dead_code, reason = "each test binary uses its own part of the vocabulary")]
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

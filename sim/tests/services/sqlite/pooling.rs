@@ -57,7 +57,7 @@ fn pooled(script: &[&str]) -> Vec<String> {
     answers.collect()
 }
 
-/// The same on a plain connection, with nothing of ours around it.
+/// Runs the script on a plain connection, with nothing of ours around it.
 fn plain(script: &[&str]) -> Vec<String> {
     let db = rusqlite::Connection::open_in_memory().unwrap();
     let run = |sql: &&str| -> rusqlite::Result<String> {

@@ -3,18 +3,17 @@
 //! The emulator's answer is the reference under `Options::miniflare()`; where production documents
 //! another answer, that one is asserted too, under the defaults. `docs/platform-workflows.md` lists
 //! the parts that are about JavaScript alone. The probes about steps are in
-//! `workflow_conformance_steps.rs`.
+//! `conformance_steps.rs`.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
-
-mod workflow_driver;
 
 use serde_json::json;
 use thunderhead_sim::workflow::{
     CreateOptions, Op, Reply, Status, StepConfig, StepError, WorkflowConfig, WorkflowEvent,
 };
 use thunderhead_sim::{Body, Time};
-use workflow_driver::{Driver, Replay, Stop, fail, hold, line, message, ok, slow};
+
+use super::driver::{Driver, Replay, Stop, fail, hold, line, message, ok, slow};
 
 const EXISTS: &str = "(instance.already_exists) Instance already exists";
 const FINITE: &str =

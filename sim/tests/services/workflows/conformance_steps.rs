@@ -1,9 +1,7 @@
 //! Probes of the real local emulator about steps, repeated on the simulated workflow; see
-//! `workflow_conformance.rs`.
+//! `conformance.rs`.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 #![allow(non_snake_case, reason = "each test carries the name of the probe that it repeats")]
-
-mod workflow_driver;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +13,8 @@ use thunderhead_sim::workflow::{
     Backoff, InstanceStatus, Op, Progress, Reply, StepConfig, StepCounter, StepError,
     WorkflowConfig,
 };
-use workflow_driver::{Driver, Replay, Stop, caught, line};
+
+use super::driver::{Driver, Replay, Stop, caught, line};
 
 const FATAL: &str = "The execution of the Workflow instance was terminated, as a step threw an \
                      NonRetryableError and it was not handled";

@@ -3,7 +3,8 @@
 //!
 //! A body is a plain function that is run again from the top whenever something has changed, which
 //! is what replay is. Whatever it must wait for leaves it by [`Stop`].
-#![allow(dead_code, reason = "each suite uses its own part of the driver")]
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -19,11 +20,11 @@ use thunderhead_sim::{Body, Time};
 /// Why a body does not go on.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stop {
-    /// It waits.
+    /// The body waits for something that has not happened.
     Parked,
     /// It was aborted.
     Aborted,
-    /// It threw.
+    /// The body returned an error.
     Throw(StepError),
 }
 
@@ -280,10 +281,6 @@ pub struct Replay<'a> {
 }
 
 impl Replay<'_> {
-    pub fn id(&self) -> String {
-        self.engine.id.to_string()
-    }
-
     pub fn now(&self) -> Time {
         self.driver.now
     }
@@ -426,7 +423,7 @@ pub fn hold(ms: u64) -> impl Fn(&mut Replay<'_>) -> Result<Value, Stop> {
     }
 }
 
-/// One step.
+/// A body of one step.
 pub fn ok(replay: &mut Replay<'_>) -> Result<Value, Stop> {
     replay.log("run");
     let a = replay.step("a", 1)?;

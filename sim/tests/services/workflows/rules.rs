@@ -1,8 +1,6 @@
 //! Ids, batches, retention, turns and the decision tables of an instance's life.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
-mod workflow_driver;
-
 use std::time::Duration;
 
 use thunderhead_sim::Time;
@@ -11,7 +9,8 @@ use thunderhead_sim::workflow::{
     MAX_VALUE_BYTES, Op, Options, Reply, RestartFrom, Retention, Status, StepError, StepKind,
     WorkflowConfig, Workflows, transient_errors,
 };
-use workflow_driver::{Driver, Replay, fail, hold, message, ok, slow};
+
+use super::driver::{Driver, Replay, Stop, fail, hold, message, ok, slow};
 
 const STATES: [&str; 7] =
     ["queued", "running", "waitingForPause", "paused", "complete", "errored", "terminated"];
@@ -353,7 +352,7 @@ fn excess_instances_wait_for_their_turn_and_a_parked_one_gives_its_place_up() {
     assert_eq!(["a", "b", "c", "d"].map(|id| driver.state(id)), [Status::Running; 4]);
 }
 
-fn three(replay: &mut Replay<'_>) -> Result<serde_json::Value, workflow_driver::Stop> {
+fn three(replay: &mut Replay<'_>) -> Result<serde_json::Value, Stop> {
     replay.log("run");
     for name in ["a", "b", "b", "c"] {
         replay.step(name, 1)?;

@@ -1,8 +1,6 @@
 //! Crashes, replays, timers and events: what a body can rely on.
 #![allow(clippy::unwrap_used, reason = "what a test calls may panic as the test may")]
 
-mod workflow_driver;
-
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,7 +9,8 @@ use thunderhead_sim::workflow::{
     StepConfig, StepError, StepKey, WorkflowConfig,
 };
 use thunderhead_sim::{Body, Time};
-use workflow_driver::{Driver, Replay, Stop, caught, hold, line, slow};
+
+use super::driver::{Driver, Replay, Stop, caught, hold, line, slow};
 
 fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

@@ -3,8 +3,8 @@
 use serde_json::json;
 use thunderhead_stream::{Direction, Error, Kind, Message, NewMessage, Store};
 
-use crate::fixture::{Fixture, at_once};
-use crate::{T0, add, commands};
+use super::{T0, add, commands};
+use crate::support::fixture::{Fixture, at_once};
 
 async fn ids(store: &impl Store, workflow_id: &str) -> Vec<(i64, String)> {
     let stream = store.read_stream(workflow_id, 0).await.unwrap();

@@ -2,8 +2,8 @@
 
 use thunderhead_stream::{Claim, Store};
 
-use crate::fixture::{Fixture, at_once};
-use crate::{T0, add, claim, commands};
+use super::{T0, add, claim, commands};
+use crate::support::fixture::{Fixture, at_once};
 
 pub async fn a_lease_keeps_others_out_until_it_ends(fixture: &impl Fixture) {
     let (store, other) = (fixture.open().await, fixture.open().await);

@@ -2,8 +2,8 @@
 
 use thunderhead_stream::{Next, Store};
 
-use crate::fixture::Fixture;
-use crate::{T0, add, claim, key, pending};
+use super::{T0, add, claim, key, pending};
+use crate::support::fixture::Fixture;
 
 pub async fn a_failed_command_is_due_after_its_pause(fixture: &impl Fixture) {
     let store = fixture.open().await;

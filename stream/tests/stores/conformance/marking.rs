@@ -2,8 +2,8 @@
 
 use thunderhead_stream::{Key, Store};
 
-use crate::fixture::{Fixture, at_once};
-use crate::{T0, add, claim, key, pending};
+use super::{T0, add, claim, key, pending};
+use crate::support::fixture::{Fixture, at_once};
 
 pub async fn the_flag_is_set_once(fixture: &impl Fixture) {
     let store = fixture.open().await;

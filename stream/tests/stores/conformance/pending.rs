@@ -3,8 +3,8 @@
 use serde_json::json;
 use thunderhead_stream::{Key, NewMessage, Next, Store};
 
-use crate::fixture::Fixture;
-use crate::{T0, add, key, pending};
+use super::{T0, add, key, pending};
+use crate::support::fixture::Fixture;
 
 pub async fn only_output_commands_have_the_flag(fixture: &impl Fixture) {
     let store = fixture.open().await;

@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use thunderhead_stream::{Backoff, Message, Processor, Store, Turn, rebuild};
 
-use crate::fixture::Fixture;
-use crate::{T0, add, commands, pending};
+use super::{T0, add, commands, pending};
+use crate::support::fixture::Fixture;
 
 fn processor() -> Processor {
     let backoff = Backoff { first_ms: 100, longest_ms: 1_000, max_failures: 3 };

@@ -1,10 +1,12 @@
 //! What a store does, without a database.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::collections::BTreeMap;
 
 use thunderhead_stream::{Claim, Error, Key, Message, NewMessage, Next, Parked};
 
-use crate::placed;
+use super::placed;
 
 /// All streams, and what is known about carrying out their commands.
 #[derive(Debug, Default)]

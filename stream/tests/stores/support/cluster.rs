@@ -1,6 +1,4 @@
-//! A PostgreSQL server of our own, in a temporary directory, gone with whoever started it.
-
-#![allow(dead_code, reason = "each test needs its part of it")]
+//! A PostgreSQL server of our own, in a temporary directory, gone with the process that started it.
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};

@@ -1,6 +1,6 @@
 //! Databases to test on: each fixture is empty at first, and opens any number of stores on itself.
 
-#![allow(dead_code, reason = "each test needs its part of it")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
 use tokio_postgres::Config;
 
-use crate::cluster::Cluster;
+use super::cluster::Cluster;
 
 /// A database that is gone with this value.
 pub trait Fixture: Sync {
@@ -21,7 +21,7 @@ pub trait Fixture: Sync {
     async fn open(&self) -> Self::Store;
 }
 
-/// A file.
+/// A SQLite database in a file of its own.
 #[derive(Debug)]
 pub struct Sqlite {
     directory: PathBuf,
@@ -86,7 +86,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(future)
 }
 
-/// The same work in several threads at once, each with a connection of its own; their answers.
+/// Does some work in several threads at once, each with a connection of its own; their answers.
 pub fn at_once<F: Fixture, T: Send>(
     fixture: &F,
     threads: usize,

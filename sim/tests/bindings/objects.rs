@@ -1,0 +1,5 @@
+//! Durable Objects: calls, gates, alarms and restarts.
+
+mod conformance;
+mod gates;
+mod probe;

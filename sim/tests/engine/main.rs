@@ -1,0 +1,9 @@
+//! The engine: how runs go and end, which faults there are, and what they do to an application.
+
+mod destructors;
+mod faults;
+mod runs;
+mod sleep;
+mod storms;
+mod support;
+mod workflows;

@@ -1,0 +1,4 @@
+//! SQLite under D1 and storage: which rows changed, and the pool of connections.
+
+mod capture;
+mod pooling;

@@ -1,0 +1,4 @@
+//! The storage of a durable object: keys, SQL, transactions, turns.
+
+mod conformance;
+mod turns;

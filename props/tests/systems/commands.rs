@@ -1,16 +1,13 @@
-//! Commands under every kind of search: the reference holds, every alternative of the plan is refuted in the
-//! ways it is known to fail and in no other, and what the searches prove is not vacuous.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod campaign;
+//! Commands: the verdict on every alternative, and two commands on two processors in every run within bounds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, System, cases, storm};
+use thunderhead_props::{Expected, System};
+use thunderhead_sim::{ClientRequest, FaultSet, Time};
+
+use crate::bounds::asked;
+use crate::search::{self, mixed, order_only_until};
 
 /// In how many storms the verdicts are reached.
 const STORMS: u64 = 1_000;
@@ -19,37 +16,14 @@ fn commands() -> &'static System {
     systems::find("commands").expect("the commands are registered")
 }
 
-// Two halves, so that two cores share them.
-proptest! {
-    #![proptest_config(cases(10_000))]
-
-    #[test]
-    fn the_reference_keeps_every_promise_in_every_storm(
-        storm in storm(commands(), "reference"),
-    ) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-
-    #[test]
-    fn the_reference_keeps_every_promise_in_as_many_storms_again(
-        storm in storm(commands(), "reference"),
-    ) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-}
-
-/// The verdict on each alternative: it breaks every promise that it is said to break, and keeps all others.
+/// Each alternative breaks every promise that it is said to break, and keeps all others.
 #[test]
 fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_others() {
-    let system = commands();
-    for variant in system.variants {
+    for variant in commands().variants {
         let Expected::Refuted(promises) = variant.expected else { continue };
         let mut broken = BTreeMap::new();
-        for seed in 0..STORMS {
-            let strategy = if seed % 4 == 0 { Strategy::Pct } else { Strategy::Random };
-            let (scenario, source) = search::of_seed(system, seed, strategy, 3);
-            let (_, violations) = search::check(system, variant.name, &scenario, &source).unwrap();
-            for violation in violations {
+        for (seed, strategy) in mixed(STORMS) {
+            for violation in search::violations(commands(), variant.name, seed, strategy) {
                 *broken.entry(violation.promise).or_insert(0) += 1;
             }
         }
@@ -60,13 +34,28 @@ fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_othe
     }
 }
 
-/// How many processors there are is a matter of deviations too, so a history may need a few more.
-#[test]
-fn every_alternative_is_refuted_and_shrinks_to_a_handful_of_deviations() {
-    campaign::refuted_and_made_small(commands(), 400, 6);
+/// A group that checks out, when both processors are about to look for work.
+fn group(name: &str, guests: &str) -> ClientRequest {
+    let path = format!("/groups/{name}");
+    ClientRequest::new(Time::from_ms(990), "POST", &path, format!("{{\"guests\":{guests}}}"))
+        .retried(1)
 }
 
+/// The reference keeps every promise in every run within bounds; `ENUMERATE_DEVIATIONS` widens both bounds.
+fn survives(requests: Vec<ClientRequest>, storm_ends_ms: u64, at_least: u64) {
+    let scenario = order_only_until(Time::from_ms(storm_ends_ms), requests);
+    let bounds = [(FaultSet::explored(), asked(2)), (FaultSet::crashes(), asked(2))];
+    search::survives(commands(), "reference", &scenario, &bounds, at_least);
+}
+
+/// The storm lasts until a lease that was lost has run out, and its command is claimed again.
 #[test]
-fn a_campaign_meets_everything_that_sometimes_happens() {
-    campaign::meets_everything(commands(), 1_000);
+fn two_commands_of_one_workflow_survive_everything() {
+    survives(vec![group("g0", r#"["ann","bob"]"#)], 25_000, 3_000);
+}
+
+/// The storm lasts until everything has been tried once.
+#[test]
+fn two_commands_of_two_workflows_survive_everything() {
+    survives(vec![group("g0", r#"["ann"]"#), group("g1", r#"["bob"]"#)], 1_200, 1_000);
 }

@@ -1,48 +1,21 @@
-//! Comparisons under every kind of search: the reference holds, the plan is refuted in each degree of
-//! repair, and what the searches prove is not vacuous.
+//! Comparisons: all that the repaired plan breaks, and one and two of them in every run within bounds, in a pair
+//! that keeps one or two.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-mod campaign;
-
-use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{System, cases, storm};
+use thunderhead_props::System;
+use thunderhead_sim::{ClientRequest, FaultSet, Time};
+
+use crate::bounds::asked;
+use crate::search::{self, order_only, random};
 
 fn comparisons() -> &'static System {
     systems::find("comparisons").expect("comparisons are registered")
 }
 
-// Two halves, so that two cores share them.
-proptest! {
-    #![proptest_config(cases(10_000))]
-
-    #[test]
-    fn the_reference_keeps_every_promise_in_every_storm(
-        storm in storm(comparisons(), "reference"),
-    ) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-
-    #[test]
-    fn the_reference_keeps_every_promise_in_as_many_storms_again(
-        storm in storm(comparisons(), "reference"),
-    ) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-}
-
+/// What the plan breaks once the mistakes that hide the others are repaired.
 #[test]
-fn the_plan_is_refuted_in_every_degree_of_repair_and_shrinks_to_three_deviations() {
-    campaign::refuted_and_made_small(comparisons(), 400, 3);
-}
-
-/// What the plan breaks once the mistakes that hide the others are repaired: all of it is found.
-#[test]
-fn a_campaign_finds_every_promise_that_the_repaired_plan_breaks() {
-    let system = comparisons();
-    let mut unbroken = vec![
+fn a_search_finds_every_promise_that_the_repaired_plan_breaks() {
+    let broken = [
         "a pair keeps its newest",
         "a comparison ends once",
         "none runs for ever",
@@ -52,18 +25,51 @@ fn a_campaign_finds_every_promise_that_the_repaired_plan_breaks() {
         "a retried step changes nothing",
         "no probe goes to a forbidden address",
     ];
-    for seed in 0..3_000 {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
-        let (_, broken) = search::check(system, "own-storage", &scenario, &source).unwrap();
-        unbroken.retain(|name| !broken.iter().any(|violation| violation.promise == *name));
-        if unbroken.is_empty() {
-            return;
-        }
-    }
-    panic!("still whole: {unbroken:?}");
+    let kept = search::kept(comparisons(), "own-storage", &broken, random(3_000));
+    assert_eq!(kept, Vec::<&str>::new(), "still kept");
+}
+
+/// So many comparisons of one pair that keeps so many, all asked for at once.
+fn requests(count: u32, keep: u32) -> Vec<ClientRequest> {
+    let pair = r#""leftUrl":"https://prod.example/","rightUrl":"https://staging.example/""#;
+    let keep =
+        ClientRequest::new(Time::ZERO, "PUT", "/keep", format!("{{{pair},\"keep\":{keep}}}"));
+    let compare = |n| {
+        let body = format!("{{{pair},\"requestId\":\"r{n}\"}}");
+        ClientRequest::new(Time::from_ms(100), "POST", "/compare", body).retried(1)
+    };
+    std::iter::once(keep).chain((0..count).map(compare)).collect()
+}
+
+/// The reference keeps every promise in every run with at most so many deviations.
+fn survives(requests: Vec<ClientRequest>, faults: FaultSet, deviations: usize, at_least: u64) {
+    let scenario = order_only(requests);
+    search::survives(comparisons(), "reference", &scenario, &[(faults, deviations)], at_least);
 }
 
 #[test]
-fn a_campaign_meets_everything_that_sometimes_happens() {
-    campaign::meets_everything(comparisons(), 300);
+fn one_comparison_survives_every_pair_of_faults() {
+    for keep in [1, 2] {
+        survives(requests(1, keep), FaultSet::explored(), asked(2), 5_000);
+    }
+}
+
+#[test]
+fn one_comparison_survives_every_pair_of_crashes_wherever_the_hosts_come_back() {
+    survives(requests(1, 1), FaultSet::crashes(), 3, 5_000);
+}
+
+#[test]
+fn two_comparisons_survive_every_pair_of_faults_in_a_pair_that_keeps_one() {
+    survives(requests(2, 1), FaultSet::explored(), asked(2), 10_000);
+}
+
+#[test]
+fn two_comparisons_survive_every_fault_in_a_pair_that_keeps_two() {
+    survives(requests(2, 2), FaultSet::explored(), asked(1), 300);
+}
+
+#[test]
+fn two_comparisons_survive_every_pair_of_crashes_in_a_pair_that_keeps_two() {
+    survives(requests(2, 2), FaultSet::crashes(), 2, 10_000);
 }

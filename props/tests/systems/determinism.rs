@@ -1,7 +1,5 @@
-//! The same seed gives the same bytes, twice in one process and in two processes; and a system that
+//! One seed gives the same bytes, twice in one process and in two processes; and a system that
 //! breaks this is caught.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::process::Command;
 
@@ -43,13 +41,14 @@ fn a_thousand_seeds_give_the_same_bytes_twice_in_one_process() {
 #[test]
 fn a_thousand_seeds_give_the_same_bytes_in_two_processes() {
     const ASKED: &str = "THUNDERHEAD_TEST_FINGERPRINT";
+    const THIS: &str = "determinism::a_thousand_seeds_give_the_same_bytes_in_two_processes";
     if std::env::var_os(ASKED).is_some() {
         println!("fingerprint {:016x}", fingerprint());
         return;
     }
     let this = std::env::current_exe().expect("a test has a path");
     let run = Command::new(this)
-        .args(["--exact", "a_thousand_seeds_give_the_same_bytes_in_two_processes", "--nocapture"])
+        .args(["--exact", THIS, "--nocapture"])
         .env(ASKED, "1")
         .output()
         .expect("the test binary runs again");

@@ -1,8 +1,10 @@
-//! Searches over seeds that the tests of every system make.
+//! The searches that the tests of all systems make.
 
 use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, System};
-use thunderhead_sim::{Case, Source};
+use thunderhead_props::{Expected, System, Violation};
+use thunderhead_sim::{
+    Case, ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing,
+};
 
 /// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
 /// shrinks to at most so many deviations that still break the same promise.
@@ -39,4 +41,86 @@ pub fn meets_everything(system: &System, runs: u64) {
         }
         assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
     }
+}
+
+/// The promises among `known` that a variant keeps in the storms of all these seeds.
+pub fn kept(
+    system: &System,
+    variant: &str,
+    known: &[&'static str],
+    seeds: impl Iterator<Item = (u64, Strategy)>,
+) -> Vec<&'static str> {
+    let mut kept = known.to_vec();
+    for (seed, strategy) in seeds {
+        if kept.is_empty() {
+            break;
+        }
+        for violation in violations(system, variant, seed, strategy) {
+            kept.retain(|name| *name != violation.promise);
+        }
+    }
+    kept
+}
+
+/// What a variant breaks in the storm of a seed.
+pub fn violations(system: &System, variant: &str, seed: u64, strategy: Strategy) -> Vec<Violation> {
+    let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+    search::check(system, variant, &scenario, &source).unwrap().1
+}
+
+/// So many seeds, all of them random.
+pub fn random(seeds: u64) -> impl Iterator<Item = (u64, Strategy)> {
+    (0..seeds).map(|seed| (seed, Strategy::Random))
+}
+
+/// So many seeds, of which every fourth orders deliveries by priorities.
+pub fn mixed(seeds: u64) -> impl Iterator<Item = (u64, Strategy)> {
+    (0..seeds)
+        .map(|seed| (seed, if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random }))
+}
+
+/// A scenario for enumeration: order instead of latency, and at most two crashes.
+pub fn order_only(requests: Vec<ClientRequest>) -> Scenario {
+    Scenario { requests, timing: Timing::Order, max_crashes: 2, ..Scenario::default() }
+}
+
+/// Like [`order_only`], with a storm that ends earlier than usual.
+pub fn order_only_until(ends_at: Time, requests: Vec<ClientRequest>) -> Scenario {
+    Scenario { storm_ends_at: ends_at, ..order_only(requests) }
+}
+
+/// Plays every run within each of the bounds; all keep every promise, and there are more than `least` of them.
+pub fn survives(
+    system: &System,
+    variant: &str,
+    scenario: &Scenario,
+    bounds: &[(FaultSet, usize)],
+    least: u64,
+) {
+    for (faults, deviations) in bounds {
+        let scenario = Scenario { drawn_faults: *faults, ..scenario.clone() };
+        let runs = enumerate(system, variant, &scenario, *deviations, |tape, broken| {
+            assert_eq!(broken, [], "{} {variant}: {tape:?}", system.name);
+        });
+        println!("{} {variant}: {runs} runs, at most {deviations} deviations", system.name);
+        assert!(runs > least, "{} {variant}: only {runs} runs", system.name);
+    }
+}
+
+/// Plays every run with at most so many deviations and shows what each broke; how many runs there were.
+pub fn enumerate(
+    system: &System,
+    variant: &str,
+    scenario: &Scenario,
+    deviations: usize,
+    mut show: impl FnMut(&Tape, &[Violation]),
+) -> u64 {
+    let mut tapes = Enumerate::new(deviations);
+    while let Some(tape) = tapes.next_tape() {
+        let source = Source::Tape(tape.clone());
+        let (run, broken) = search::check(system, variant, scenario, &source).unwrap();
+        show(&tape, &broken);
+        tapes.tell(&run);
+    }
+    tapes.visited()
 }

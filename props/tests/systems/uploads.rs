@@ -1,78 +1,79 @@
-//! The image pipeline under every kind of search: what must hold holds, what follows a plan to the
-//! letter is refuted, and what the searches prove is not vacuous.
+//! The image pipeline: every plan breaks what it is known to break, and a few uploads and deletions of one name
+//! survive all the ways in which so many things can go wrong.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
-#[allow(dead_code, reason = "the plans are refuted promise by promise here")]
-mod campaign;
-
-use proptest::prelude::*;
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, System, cases, storm};
+use thunderhead_props::{Expected, System, search};
 use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time};
+
+use crate::bounds::enumerated;
+use crate::search::{kept, mixed, order_only};
+
+const PATH: &str = "/acme/cat.jpg?as=ann@acme";
 
 fn uploads() -> &'static System {
     systems::find("uploads").expect("the uploads are registered")
-}
-
-proptest! {
-    #![proptest_config(cases(10_000))]
-
-    #[test]
-    fn the_reference_keeps_every_promise_in_every_storm(storm in storm(uploads(), "reference")) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-
-    #[test]
-    fn the_history_keeps_every_promise_in_every_storm(
-        storm in storm(uploads(), "reference-history"),
-    ) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
-}
-
-proptest! {
-    #![proptest_config(cases(4_000))]
-
-    #[test]
-    fn every_promise_is_kept_while_tables_migrate(storm in storm(uploads(), "reference-migrating")) {
-        prop_assert_eq!(storm.violations(), vec![], "{}", storm);
-    }
 }
 
 #[test]
 fn every_plan_breaks_each_promise_it_is_known_to_break() {
     for variant in uploads().variants {
         let Expected::Refuted(promises) = variant.expected else { continue };
-        let mut kept: Vec<_> = promises.to_vec();
-        for seed in 0..4_000 {
-            let strategy = if seed % 4 == 0 { Strategy::Pct } else { Strategy::Random };
-            let (scenario, source) = search::of_seed(uploads(), seed, strategy, 3);
-            let (_, broken) = search::check(uploads(), variant.name, &scenario, &source).unwrap();
-            kept.retain(|name| !broken.iter().any(|violation| violation.promise == *name));
-            if kept.is_empty() {
-                break;
-            }
-        }
+        let kept = kept(uploads(), variant.name, promises, mixed(4_000));
         assert_eq!(kept, Vec::<&str>::new(), "{} keeps these", variant.name);
     }
-}
-
-#[test]
-fn a_campaign_meets_everything_that_sometimes_happens() {
-    campaign::meets_everything(uploads(), 1_000);
 }
 
 /// The result of a step may have 1 MiB, and this picture has more when it is written as numbers.
 #[test]
 fn a_large_picture_is_classified_only_by_those_who_keep_it_out_of_the_results_of_steps() {
-    let path = "/acme/cat.jpg?as=ann@acme";
-    let requests = vec![ClientRequest::new(Time::ZERO, "PUT", path, vec![200; 400_000])];
+    let requests = vec![ClientRequest::new(Time::ZERO, "PUT", PATH, vec![200; 400_000])];
     let scenario = Scenario { requests, ..Scenario::default() };
     let benign = Source::Tape(Tape::benign());
     for (variant, ends) in [("reference", "-> 'classified'"), ("row-first", "-> 'failed'")] {
         let run = search::play(uploads(), variant, &scenario, &benign).unwrap();
         assert!(run.trace.to_string().contains(ends), "{variant}: {}", run.trace);
     }
+}
+
+fn put(at_ms: u64, bytes: &str) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "PUT", PATH, bytes).retried(1)
+}
+
+fn delete(at_ms: u64) -> ClientRequest {
+    ClientRequest::new(Time::from_ms(at_ms), "DELETE", PATH, "").retried(1)
+}
+
+/// Both references keep every promise in every run within bounds.
+fn survives(requests: &[ClientRequest], at_least: u64) {
+    let scenario = order_only(requests.to_vec());
+    for variant in ["reference", "reference-history"] {
+        crate::search::survives(uploads(), variant, &scenario, &enumerated(2, 3), at_least);
+    }
+}
+
+// The second request comes when the consumer is about to tell the agent of the first.
+
+#[test]
+fn one_upload_survives_everything() {
+    survives(&[put(0, "one")], 3_000);
+}
+
+#[test]
+fn two_uploads_of_one_name_survive_everything() {
+    survives(&[put(0, "one"), put(1_005, "two")], 10_000);
+}
+
+#[test]
+fn an_upload_and_its_deletion_survive_everything() {
+    survives(&[put(0, "one"), delete(1_005)], 6_000);
+}
+
+#[test]
+fn an_upload_a_deletion_and_an_upload_survive_everything() {
+    survives(&[put(0, "one"), delete(1_005), put(1_010, "two")], 15_000);
+}
+
+#[test]
+fn the_same_bytes_twice_survive_everything() {
+    survives(&[put(0, "one"), put(1_005, "one")], 7_000);
 }

@@ -1,0 +1,61 @@
+//! How long each system is searched: as long as a test may take.
+
+use thunderhead_sim::FaultSet;
+
+/// How long a system is searched, and what the search must reach.
+pub struct Bounds {
+    /// In how many storms each variant that must hold is tried.
+    pub storms: u32,
+    /// Within how many seeds each kind of search refutes each variant that must be refuted.
+    pub refuted_within: u64,
+    /// The most deviations that are left when such a failure has been shrunk.
+    pub deviations_max: usize,
+    /// Within how many seeds every `sometimes` is met.
+    pub met_within: u64,
+    /// How many deviations are enumerated on the smallest workload: of all faults, and of crashes alone.
+    pub enumerated: [usize; 2],
+    /// The least number of runs that each enumeration has; fewer mean that something is off.
+    pub enumerated_least: u64,
+}
+
+/// What a system gets that has no line in [`of`].
+const USUAL: Bounds = Bounds {
+    storms: 20_000,
+    refuted_within: 400,
+    deviations_max: 3,
+    met_within: 1_000,
+    enumerated: [1, 1],
+    enumerated_least: 10,
+};
+
+/// The bounds of the system of that name.
+pub fn of(system: &str) -> Bounds {
+    match system {
+        "relay" => Bounds {
+            storms: 2_000,
+            refuted_within: 1_000,
+            met_within: 200,
+            enumerated: [2, 4],
+            enumerated_least: 1_000,
+            ..USUAL
+        },
+        "uploads" => Bounds { storms: 10_000, deviations_max: 6, ..USUAL },
+        "generations" => Bounds { met_within: 2_000, ..USUAL },
+        "comparisons" => Bounds { met_within: 300, ..USUAL },
+        // How many processors there are is a matter of deviations too, so a history may need a few more.
+        "commands" => Bounds { deviations_max: 6, ..USUAL },
+        _ => USUAL,
+    }
+}
+
+/// Bounds of an enumeration: of all faults so many deviations, of crashes alone so many.
+/// `ENUMERATE_DEVIATIONS=3` asks for more of all faults, which takes an hour or two in a release build.
+pub fn enumerated(all: usize, crashes: usize) -> [(FaultSet, usize); 2] {
+    [(FaultSet::explored(), asked(all)), (FaultSet::crashes(), crashes)]
+}
+
+/// The number of deviations that `ENUMERATE_DEVIATIONS` asks for, or the usual one.
+pub fn asked(usual: usize) -> usize {
+    let asked = std::env::var("ENUMERATE_DEVIATIONS").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or(usual)
+}

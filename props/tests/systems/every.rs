@@ -1,0 +1,63 @@
+//! Every registered system: what must hold holds, what must be refuted is, and the search is not vacuous.
+
+use proptest::prelude::*;
+use thunderhead::systems;
+use thunderhead_props::{Expected, System, Variant, cases, storm};
+
+use crate::{bounds, search};
+
+/// Every variant that must hold, with its system.
+fn holding() -> impl Iterator<Item = (&'static System, &'static Variant)> {
+    let all = systems::ALL.iter().flat_map(|system| system.variants.iter().map(|it| (*system, it)));
+    all.filter(|(_, variant)| variant.expected == Expected::Holds)
+}
+
+/// Tries every variant that must hold in half of the storms that its system gets.
+fn half_of_the_storms() {
+    for (system, variant) in holding() {
+        let config = ProptestConfig {
+            source_file: Some(file!()),
+            ..cases(bounds::of(system.name).storms.div_ceil(2))
+        };
+        proptest!(config, |(storm in storm(system, variant.name))| {
+            prop_assert_eq!(storm.violations(), vec![], "{}", storm);
+        });
+    }
+}
+
+// Two halves, so that two cores share them.
+#[test]
+fn every_promise_is_kept_in_every_storm() {
+    half_of_the_storms();
+}
+
+#[test]
+fn every_promise_is_kept_in_as_many_storms_again() {
+    half_of_the_storms();
+}
+
+#[test]
+fn what_must_be_refuted_is_refuted_and_shrinks_to_a_few_deviations() {
+    for system in systems::ALL {
+        let bounds = bounds::of(system.name);
+        search::refuted_and_made_small(system, bounds.refuted_within, bounds.deviations_max);
+    }
+}
+
+#[test]
+fn a_search_meets_everything_that_sometimes_happens() {
+    for system in systems::ALL {
+        search::meets_everything(system, bounds::of(system.name).met_within);
+    }
+}
+
+#[test]
+fn the_smallest_workload_survives_everything_within_bounds() {
+    for (system, variant) in holding() {
+        let bounds = bounds::of(system.name);
+        let [all, crashes] = bounds.enumerated;
+        let scenario = search::order_only((system.smallest)());
+        let within = bounds::enumerated(all, crashes);
+        search::survives(system, variant.name, &scenario, &within, bounds.enumerated_least);
+    }
+}

@@ -1,0 +1,16 @@
+//! Every system under every kind of search.
+//!
+//! `every.rs` covers all of `thunderhead::systems::ALL`, so a new system is searched as soon as it is registered.
+//! `bounds.rs` says how long. The other modules hold what is special to one system.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bounds;
+mod commands;
+mod comparisons;
+mod determinism;
+mod every;
+mod generations;
+mod relay;
+mod search;
+mod uploads;

@@ -1,4 +1,4 @@
-//! Search that learns: a run that shows something new is kept, and later runs are variations of it.
+//! Guided search: a run that shows something new is kept, and later runs are variations of it.
 
 use std::collections::BTreeSet;
 use std::mem::discriminant;

@@ -1,4 +1,4 @@
-//! Doctored histories, for the tests of the promises.
+//! Histories written by hand, for the tests of the promises.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Queues};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::{Event, EventKind, Op, Outcome, Reply, Time, Trace};
 
-/// A history made by hand; everything happens to one actor, unless it says to whom.
+/// A history written by hand. Events happen to one actor unless a method takes another.
 #[derive(Clone)]
 pub struct History {
     trace: Trace,
@@ -17,7 +17,7 @@ pub struct History {
 
 impl Default for History {
     fn default() -> History {
-        // Numbers below are for the tests to give out.
+        // Tests number their own calls below this.
         History { trace: Trace::new(vec!["someone".into()]), calls: 100, waited: Duration::ZERO }
     }
 }
@@ -27,7 +27,7 @@ impl History {
         self.push_as("someone", what)
     }
 
-    /// The same, happening to a certain actor.
+    /// Appends an event that happens to the actor of that name.
     pub fn push_as(&mut self, name: &str, what: EventKind) -> &mut History {
         let at = Time::from_ms(self.trace.events().len() as u64) + self.waited;
         let actor = self.trace.actor_named(name);
@@ -35,7 +35,7 @@ impl History {
         self
     }
 
-    /// Nothing happens for a while.
+    /// Lets time pass before the next event.
     pub fn waits(&mut self, duration: Duration) -> &mut History {
         self.waited += duration;
         self
@@ -45,54 +45,54 @@ impl History {
         self.trace.clone()
     }
 
-    /// Something was asked and took effect, or was refused.
+    /// A new call takes effect or is refused, as `outcome` says.
     pub fn effect_of(&mut self, op: Op, outcome: Outcome) -> &mut History {
         self.calls += 1;
         self.answered(self.calls, op, outcome)
     }
 
-    /// A call that a service answered so.
+    /// Call `call` takes effect or is refused, as `outcome` says.
     pub fn answered(&mut self, call: u32, op: Op, outcome: Outcome) -> &mut History {
         self.trace.set_op(call, op);
         let outcome = self.trace.keep(outcome);
         self.push(EventKind::Effect { call, outcome })
     }
 
-    /// A call that somebody made.
+    /// `actor` makes a call.
     pub fn calls(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
         self.push_as(actor, EventKind::Call { call })
     }
 
-    /// A call that a handler began to work on.
+    /// A handler begins to work on a call.
     pub fn begins(&mut self, call: u32, op: Op) -> &mut History {
         self.begins_as("someone", call, op)
     }
 
-    /// The same at a certain actor.
+    /// A handler of `actor` begins to work on a call.
     pub fn begins_as(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
         self.push_as(actor, EventKind::Begin { call })
     }
 
-    /// A call that a handler has answered.
+    /// A handler answers a call.
     pub fn ends(&mut self, call: u32, reply: Reply) -> &mut History {
         self.ends_as("someone", call, reply)
     }
 
-    /// The same at a certain actor.
+    /// A handler of `actor` answers a call.
     pub fn ends_as(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
         self.push_as(actor, EventKind::End { call, outcome })
     }
 
-    /// A caller has its answer.
+    /// The answer of a call reaches its caller.
     pub fn returns(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
         self.push_as(actor, EventKind::Return { call, outcome })
     }
 
-    /// A put took effect and gave this version.
+    /// A put takes effect, and R2 gives it this version.
     pub fn stored(&mut self, bucket: &str, key: &str, text: &str, version: &str) -> &mut History {
         let op = r2::Op::put(bucket, key, text);
         let object = Object { version: version.into(), ..object(&op) };

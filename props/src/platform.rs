@@ -14,7 +14,7 @@ pub const PLATFORM: &[&Promise] =
 
 static COMES_TO_REST: Promise = Promise {
     name: "the application comes to rest",
-    about: "nobody panics, waits for ever, or is still busy when the steps are used up",
+    about: "no task panics, waits for ever, or is still busy when the steps are used up",
     check: Check::Always(comes_to_rest),
 };
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use thunderhead_sim::{EventKind, Run, Trace};
 
-/// One promise.
+/// Something that a system promises about its runs.
 #[derive(Debug)]
 pub struct Promise {
     /// The promise in a few words, unique within its system.
@@ -22,7 +22,7 @@ pub enum Check {
     Always(fn(&Trace) -> Result<(), Finding>),
     /// When the calm has come and the run is at rest.
     Eventually(fn(&Trace) -> Result<(), Finding>),
-    /// In some run of a campaign: proof that the campaign was not vacuous.
+    /// In some run of a search: proof that the search was not vacuous.
     Sometimes(fn(&Trace) -> bool),
 }
 
@@ -67,7 +67,7 @@ impl Finding {
 /// A promise that a run broke.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The promise.
+    /// The name of the promise.
     pub promise: &'static str,
     /// What is wrong.
     pub finding: Finding,

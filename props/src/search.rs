@@ -13,7 +13,7 @@ use crate::system::System;
 pub enum Strategy {
     /// A new workload and a new swarm for every seed.
     Random,
-    /// The same, with deliveries ordered by changing priorities.
+    /// Like `Random`, with deliveries ordered by changing priorities.
     Pct,
 }
 
@@ -30,7 +30,7 @@ pub fn of_seed(
     of_seed_among(system, seed, strategy, max_crashes, FaultSet::explored())
 }
 
-/// The same with a choice of faults: a few to look at closely, or one that no system survives.
+/// Like [`of_seed`], with storms made of `faults` alone: a few to look at closely, or one that no system survives.
 pub fn of_seed_among(
     system: &System,
     seed: u64,

@@ -82,14 +82,14 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// Plays it.
+    /// Plays the storm and remembers its tape for the shrinker.
     pub fn run(&self) -> Result<Run, SetupError> {
         let run = search::play(self.system, self.variant, &self.scenario, &self.source)?;
         *self.consumed.borrow_mut() = Some(run.tape());
         Ok(run)
     }
 
-    /// Plays it and says which promises it broke.
+    /// Plays the storm; the promises that the run broke.
     pub fn violations(&self) -> Vec<Violation> {
         match self.run() {
             Ok(run) => crate::judge(self.system.promises(), &run),

@@ -1,5 +1,5 @@
 //! What generations promise: every request ends once and in time, what was made is there with its
-//! bytes and nothing else is, and nobody is told otherwise.
+//! bytes and nothing else is, and every answer says so.
 
 mod answers;
 mod artifacts;

@@ -77,7 +77,7 @@ mod tests {
         story.effect("1").marked(1);
         let finding = none_lost(&story.trace()).unwrap_err();
         assert_eq!(finding, Finding::missing("2 is still pending"));
-        assert_eq!(none_lost(&story.parked(2).trace()), Ok(()), "somebody will look at it");
+        assert_eq!(none_lost(&story.parked(2).trace()), Ok(()), "an operator will look at it");
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Whether somebody has to carry it out.
+    /// Whether a processor has to carry it out.
     pub fn is_command(&self) -> bool {
         (self.kind, self.direction) == ("Command", "Output")
     }

@@ -1,4 +1,4 @@
-//! Doctored histories of commands, told in SQL: rows change as a real database changes them.
+//! Histories of commands, written by hand in SQL: rows change as a real database changes them.
 
 use thunderhead_sim::d1::{self, Answer, D1Result, Meta};
 use thunderhead_sim::sqlite::Database;

@@ -34,7 +34,7 @@ fn heard(trace: &Trace) -> Result<(), Finding> {
         let told = |id: &str| stream.iter().any(|message| command(message) == Some(id));
         let commands = || stream.iter().filter(|message| message.is_command());
         // An attempt that arrives when its command is parked already takes effect unheard, until
-        // somebody looks at it.
+        // an operator looks at it.
         let mut unheard =
             commands().filter(|message| !told(message.id) && !contents.is_parked(message));
         if let Some(message) = unheard.find(|message| contents.effects.contains_key(message.id)) {
@@ -105,7 +105,7 @@ mod tests {
     fn an_outcome_of_which_the_workflow_never_hears_is_rejected() {
         let finding = heard(&done().trace()).unwrap_err();
         assert_eq!(finding, Finding::missing("g never hears what became of 2"));
-        assert_eq!(heard(&done().parked(2).trace()), Ok(()), "somebody will look at it");
+        assert_eq!(heard(&done().parked(2).trace()), Ok(()), "an operator will look at it");
     }
 
     #[test]

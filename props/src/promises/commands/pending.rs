@@ -11,7 +11,7 @@ use crate::promise::{Check, Finding, Promise};
 
 pub static EXACT: Promise = Promise {
     name: "the pending query is exact",
-    about: "whoever asks for pending commands is given exactly those that were unprocessed at some instant since, in order, as many as asked for",
+    about: "a question for pending commands is answered with exactly those that were unprocessed at some instant since, in order, as many as asked for",
     check: Check::Always(exact),
 };
 

@@ -1,4 +1,4 @@
-//! What a campaign must have met, or it proves little.
+//! What a search must have seen, or it proves little.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn idle(trace: &Trace, beginning: &str) -> bool {
 }
 
 fn asked_again(trace: &Trace) -> bool {
-    // A guest whom nobody knows has no effect either; whoever comes back to one has an outcome.
+    // A guest that does not exist has no effect either; a command that comes back to a guest has an outcome.
     let contents = Contents::at_the_end(trace);
     !contents.is_poisoned() && idle(trace, "insert into checkouts")
 }

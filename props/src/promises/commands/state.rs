@@ -12,7 +12,7 @@ use crate::promise::{Check, Finding, Promise};
 
 pub static LIVE: Promise = Promise {
     name: "live state is rebuilt state",
-    about: "at every instant the state beside a stream is what its messages make, and whoever asks is told a state of while they asked",
+    about: "at every instant the state beside a stream is what its messages make, and an answer is a state that it had while the question was open",
     check: Check::Always(live),
 };
 
@@ -83,7 +83,7 @@ fn agrees(contents: &Contents, workflow: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What somebody was told was true at some moment since they asked.
+/// An answer was true at some moment since the question.
 fn is_true(contents: &Contents, workflow: &str, since: i64, told: &Value) -> Result<(), String> {
     let stream = contents.streams.get(workflow).map(Vec::as_slice).unwrap_or_default();
     let version = told["version"].as_i64().unwrap_or(-1);

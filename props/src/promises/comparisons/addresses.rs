@@ -1,4 +1,4 @@
-//! Nobody is sent where strangers may not go.
+//! Probes go to public addresses only.
 
 use std::net::IpAddr;
 

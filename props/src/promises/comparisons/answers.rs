@@ -10,7 +10,7 @@ use crate::promise::{Check, Finding, Promise};
 
 pub static TRUE: Promise = Promise {
     name: "answers are true",
-    about: "whoever asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
+    about: "a client that asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
     check: Check::Always(answers_are_true),
 };
 

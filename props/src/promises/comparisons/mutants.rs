@@ -1,4 +1,4 @@
-//! Doctored histories of comparisons, told in a few words.
+//! Histories of comparisons, written by hand.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use thunderhead_sim::{Event, EventKind, Op, Reply, Request, Response, Time, Trac
 
 /// The pair that a story is about.
 const PAIR: (&str, &str) = ("https://l.example/", "https://r.example/");
-/// Another one.
+/// A pair that shares its left side with the story's pair.
 pub const OTHER: (&str, &str) = ("https://l.example/", "https://other.example/");
 const STORE: u16 = 0;
 const WEB: u16 = 1;
@@ -112,12 +112,12 @@ impl Story {
         self.push(WEB, EventKind::Begin { call })
     }
 
-    /// Somebody asks for a comparison to be made.
+    /// A client asks for a comparison to be made.
     pub fn compare(&mut self, call: u32, name: &str) -> &mut Story {
         self.asked(call, Request::new("POST", "/compare", name))
     }
 
-    /// Somebody asks where comparison `n` stands.
+    /// A client asks where comparison `n` stands.
     pub fn ask(&mut self, call: u32, n: u32) -> &mut Story {
         self.asked(call, Request::new("GET", &format!("/compare/{}", id(n)), ""))
     }
@@ -136,7 +136,7 @@ impl Story {
         self.answered(call, Response::new(status, json!({ "status": told }).to_string()))
     }
 
-    /// Somebody asks a host for something.
+    /// The worker sends a request to another host.
     pub fn fetched(&mut self, to: &str) -> &mut Story {
         self.fetch(to, Request::new("GET", "/", ""))
     }

@@ -29,7 +29,7 @@ pub static EVICTED_RUNNING: Promise = Promise {
 
 pub static ASKED_TOO_LATE: Promise = Promise {
     name: "an evicted comparison is asked for",
-    about: "somebody asks for a comparison that has made way, and is told that it is gone",
+    about: "a client asks for a comparison that has made way, and is told that it is gone",
     check: Check::Sometimes(asked_too_late),
 };
 

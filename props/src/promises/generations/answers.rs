@@ -16,7 +16,7 @@ pub static ONE_PER_KEY: Promise = Promise {
 
 pub static KNOWN: Promise = Promise {
     name: "an id that was given is known",
-    about: "nobody is told that there is no generation of an id that was given before",
+    about: "no client is told that there is no generation of an id that was given before",
     check: Check::Always(known),
 };
 
@@ -81,7 +81,7 @@ fn known(trace: &Trace) -> Result<(), Finding> {
 
 fn forward(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    // The final status of each generation that somebody has seen, and what was known when a
+    // The final status of each generation that a client has seen, and what was known when a
     // question came.
     let mut ended: BTreeMap<&str, String> = BTreeMap::new();
     let mut asked: BTreeMap<u32, (&str, Option<String>)> = BTreeMap::new();

@@ -13,7 +13,7 @@ use crate::promise::{Check, Finding, Promise};
 
 pub static EVERY_REQUEST_ENDS: Promise = Promise {
     name: "every request ends",
-    about: "whoever was given an id finds its generation in the library, no later than 17 \
+    about: "a client that was given an id finds its generation in the library, no later than 17 \
             minutes after its time is up or the calm has come",
     check: Check::Eventually(every_request_ends),
 };

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
 
-/// The worker that answers requests, whoever makes the artifacts, and the database.
+/// The worker that answers requests, the provider of artifacts, and the database.
 const WEB: &str = "web";
 const PROVIDER: &str = "provider";
 const D1: &str = "d1";

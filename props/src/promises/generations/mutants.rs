@@ -54,7 +54,7 @@ impl Story {
         self
     }
 
-    /// And is answered.
+    /// The worker answers a request.
     pub fn answered(&mut self, call: u32, status: u16, body: &Json) -> &mut Story {
         let response = Response::new(status, body.to_string());
         self.0.ends_as("web", call, Reply::Fetch(response));
@@ -65,7 +65,7 @@ impl Story {
         self.asked(call, "POST", "/generations", wanted).answered(call, 201, &json!({ "id": id }))
     }
 
-    /// Somebody asks where a generation stands, and is told.
+    /// A client asks where a generation stands, and is told.
     pub fn told(&mut self, call: u32, id: &str, status: u16, told: &str) -> &mut Story {
         self.asked(call, "GET", &format!("/generations/{id}"), &Json::Null).answered(
             call,
@@ -207,7 +207,7 @@ pub fn row_tag(tag: &str, generation: &str) -> RowChange {
     inserted("tags", tag, vec![text("tag", tag), text("target_id", generation)])
 }
 
-/// The same row goes.
+/// The deletion of a row that was inserted.
 pub fn gone(change: RowChange) -> RowChange {
     RowChange { before: change.after, after: None, ..change }
 }

@@ -13,7 +13,7 @@ use thunderhead_sim::{
 
 /// The bucket of the pipeline.
 const BUCKET: &str = "images";
-/// The worker that stands for somebody's browser.
+/// The worker that stands for a user's browser.
 const BROWSER: &str = "browser";
 /// Before the name of the organisation in the name of its agent.
 const AGENT: &str = "ORGANIZATION:";
@@ -29,13 +29,13 @@ pub enum Fact<'a> {
     Stored(&'a Arc<Object>),
     /// R2 holds nothing under these keys.
     Removed(&'a [Arc<str>]),
-    /// Somebody read the bytes of an object.
+    /// The bytes of an object were read.
     Read(&'a Object, &'a Body),
     /// R2 sets out to tell the queue about a key, by this call.
     Tells(u32, &'a str),
     /// What R2 told is a message of the queue.
     Told(u32, MessageId),
-    /// Somebody else has sent a message.
+    /// A message was sent by another sender than R2.
     Sent(MessageId, &'a MessageBody),
     /// A consumer begins with a message.
     Delivered(MessageId),

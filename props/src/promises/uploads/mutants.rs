@@ -59,7 +59,7 @@ impl Story {
         self
     }
 
-    /// Somebody sends a message of his own.
+    /// A stranger sends a message to the queue.
     pub fn sent(&mut self, text: &str, message: u8) -> &mut Story {
         let op = Op::Queue(queue::Op::send("uploads", MessageBody::text(text)));
         self.history.effect_of(op, Ok(sent(message)));

@@ -56,7 +56,7 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether somebody asks for what belongs to an organisation that is not theirs.
+/// Whether a request asks for what belongs to an organisation that is not theirs.
 fn is_stranger(request: &Request) -> bool {
     let Some((path, session)) = request.path.split_once("?as=") else { return false };
     let asked = path.trim_start_matches('/').split('/').next();

@@ -9,13 +9,13 @@ use thunderhead_sim::sqlite::{RowChange, Value};
 pub struct Upload<'a> {
     /// The name; not every table has it.
     pub name: &'a str,
-    /// The event.
+    /// The id of the event it is about.
     pub event: &'a str,
     /// Where it stands.
     pub status: &'a str,
     /// The label, if there is one.
     pub label: Option<&'a str>,
-    /// Its score.
+    /// The score of the label.
     pub score: Option<&'a Value>,
 }
 

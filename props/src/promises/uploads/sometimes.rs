@@ -1,4 +1,4 @@
-//! What a campaign must have met, or it proves little.
+//! What a search must have seen, or it proves little.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,137 @@
-//! The simulated cloud: an engine in which every decision is a recorded choice, a doorway at which
-//! every call can go wrong, and the services of a platform as plain state machines.
+//! A simulated cloud in the shape of Cloudflare's developer platform, for testing what application code does
+//! when the platform misbehaves.
 //!
-//! Begin with [`simulate`]; what application code holds is an [`Env`], what is set up is a [`Cloud`].
+//! Application code is written against handles that look like the platform's own: [`Bucket`], [`Queue`],
+//! [`D1Database`], [`Workflow`], [`DurableObject`]. The simulator plays it on one thread, with simulated time and
+//! with faults: requests are lost, replies are lost, messages come twice or late, workers die between two lines.
+//! A run is a pure function of a scenario and a tape, so it can be played again, shrunk and kept as a test.
+//!
+//! # Concepts
+//!
+//! - A [`Cloud`] is what a system is mounted on: its buckets, queues, databases, objects, workflows and workers.
+//! - An [`Env`] is what a handler gets: the way to every binding, to the time and to randomness.
+//! - A [`Scenario`] is everything about a run that is not a choice: the requests that clients send, the faults that
+//!   may be drawn or that are scripted, and when the storm ends.
+//! - A [`Fault`] is one way in which the platform may misbehave. A [`ScriptedFault`] strikes the calls that its
+//!   [`Filter`] names; a drawn fault strikes where the source of choices says.
+//! - A [`Source`] makes the choices: a seed draws them, a [`Tape`] lists those that were not benign. [`Run::tape`]
+//!   turns any run into a tape.
+//! - A [`Trace`] is the history of a run: calls, effects, faults, crashes, row changes. Equal runs have equal text and
+//!   equal hashes, in any process.
+//!
+//! # From a worker to a fault to a history
+//!
+//! A counter that reads an object, adds one and writes it back. [`simulate`] mounts it and plays two requests on the
+//! benign tape, on which nothing goes wrong:
+//!
+//! ```
+//! use thunderhead_sim::{
+//!     ClientRequest, Cloud, Env, Error, EventKind, Fault, Reply, Request, Response, Run, Scenario, ScriptedFault,
+//!     Source, Tape, Time, r2, simulate,
+//! };
+//!
+//! async fn count(env: Env, _request: Request) -> Result<Response, Error> {
+//!     let bucket = env.bucket("hits");
+//!     let found = bucket.get("n").execute().await?.and_then(|found| found.body);
+//!     let before: u32 = found.and_then(|body| body.text()?.parse().ok()).unwrap_or(0);
+//!     bucket.put("n", (before + 1).to_string()).execute().await?;
+//!     Ok(Response::new(200, (before + 1).to_string()))
+//! }
+//!
+//! fn mount(cloud: &mut Cloud) {
+//!     cloud.bucket("hits", r2::BucketConfig::default());
+//!     cloud.worker("web").fetch(count);
+//! }
+//!
+//! /// What the client was answered, in order.
+//! fn answers(run: &Run) -> Vec<String> {
+//!     let returns = run.trace.events().iter().filter(|event| run.trace.actor(event) == "client");
+//!     let outcomes = returns.filter_map(|event| match event.kind {
+//!         EventKind::Return { outcome, .. } => Some(run.trace.outcome(outcome)),
+//!         _ => None,
+//!     });
+//!     outcomes.map(|outcome| outcome.as_ref().map_or_else(Error::to_string, Reply::to_string)).collect()
+//! }
+//!
+//! let request = |second: u64| ClientRequest::new(Time::from_ms(second * 1000), "POST", "/", "").retried(1);
+//! let mut scenario = Scenario { requests: vec![request(0), request(20)], ..Scenario::default() };
+//! let run = simulate(&scenario, &Source::Tape(Tape::benign()), &mount)?;
+//! assert_eq!(answers(&run), [r#"200 "1""#, r#"200 "2""#]);
+//!
+//! // The first write takes effect, and its reply is lost. The client tries again: one visitor is counted twice.
+//! scenario.faults = vec![ScriptedFault::once(Fault::LoseReply, "web>r2.put hits/*")];
+//! let run = simulate(&scenario, &Source::Tape(Tape::benign()), &mount)?;
+//! assert_eq!(answers(&run).last().map(String::as_str), Some(r#"200 "3""#));
+//! # Ok::<(), thunderhead_sim::SetupError>(())
+//! ```
+//!
+//! `run.trace` displays as the whole history, one event a line: who called what, when the platform carried it out,
+//! what went wrong, and what each caller learnt. The README of the repository shows one.
+//!
+//! # Search
+//!
+//! A fault need not be scripted. With [`Source::Random`] the faults in [`Scenario::drawn_faults`] are drawn from a
+//! seed; [`Swarm`] decides which of them a seed uses and how often. What a seed finds becomes a [`Tape`], and
+//! [`shrink`] removes every request and every deviation that the failure does not need:
+//!
+//! ```
+//! use thunderhead_sim::{
+//!     Case, ClientRequest, FaultSet, Response, Run, Scenario, Source, Swarm, Time, r2, shrink, simulate,
+//! };
+//!
+//! let play = |scenario: &Scenario, source: &Source| {
+//!     simulate(scenario, source, &|cloud| {
+//!         cloud.bucket("photos", r2::BucketConfig::default());
+//!         cloud.worker("web").fetch(|env, request| async move {
+//!             env.bucket("photos").put(&request.path[1..], request.body.clone()).execute().await?;
+//!             Ok(Response::new(201, ""))
+//!         });
+//!     })
+//!     .expect("a worker serves requests")
+//! };
+//! // What must not happen, as an example: a photo is stored twice.
+//! let broken = |run: &Run| run.trace.effects().filter(|(_, _, outcome)| outcome.is_ok()).count() > 1;
+//!
+//! let drawn_faults = FaultSet::explored();
+//! let requests = vec![ClientRequest::new(Time::ZERO, "PUT", "/cat.jpg", "meow").retried(2)];
+//! let scenario = Scenario { requests, drawn_faults, ..Scenario::default() };
+//! let found = (0..1000).find_map(|seed| {
+//!     let run = play(&scenario, &Source::Random { seed, swarm: Swarm::of_seed(seed, drawn_faults) });
+//!     broken(&run).then_some(run)
+//! });
+//! let case = Case { scenario, tape: found.expect("some seed stores it twice").tape() };
+//! let smallest = shrink(case, |case| {
+//!     let run = play(&case.scenario, &Source::Tape(case.tape.clone()));
+//!     broken(&run).then_some(run)
+//! });
+//! assert_eq!(smallest.best().tape.len(), 1, "one fault is enough");
+//! ```
+//!
+//! [`Enumerate`] goes through every run within a number of deviations instead.
+//!
+//! # Layout
+//!
+//! The folders of `src` are layers, and a layer imports only from those above it in this table.
+//! `tests/layers.rs` holds that.
+//!
+//! | layer | what is in it |
+//! |---|---|
+//! | `values` | bodies, times, hashes, the random number generator |
+//! | `services` | R2, queues, workflows, D1, object storage, SQLite and AI as synchronous state machines: an operation and the time go in, a reply comes out |
+//! | `protocol` | what crosses the doorway: operations, replies, errors, faults, sites of choices, the trace |
+//! | `choices` | where the outcomes of choices come from: tape, seed, priorities |
+//! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
+//! | `engine` | hosts and tasks, the agenda, the doorway that every call passes, the storm that judges it there |
+//! | `bindings` | the handles that application code holds |
+//! | `search`, `simulate` | shrinking and enumeration; mounting and playing |
+//!
+//! # Where to go next
+//!
+//! - [`simulate`] is the entry point, [`Cloud`] has everything that can be mounted.
+//! - [`fault::ALL`] lists the faults, [`r2`], [`queue`], [`workflow`], [`d1`] and [`storage`] the services.
+//! - `thunderhead_props` judges traces by promises, and has a proptest strategy whose values are scenario and tape.
+//! - `docs/platform.md` in the repository says how faithful the cloud is, and where it is a guess.
+//! - `CONTRIBUTING.md` in the repository walks through one call from handler to trace.
 
 mod bindings;
 mod choices;

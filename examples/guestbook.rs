@@ -142,7 +142,7 @@ mod tests {
     fn the_planted_bug_is_found_and_shrunk_to_one_guest() {
         let (run, message) = search("sign", 1_000).expect("a storm breaks it");
         assert!(message.ends_with("is in the book twice"), "{message}");
-        assert_eq!(run.trace.to_string().matches(" fetch web ").count(), 4, "{}", run.trace);
+        assert_eq!(accepted(&run.trace).count(), 1, "{}", run.trace);
     }
 
     #[test]

@@ -56,11 +56,11 @@ fn main() {
 }
 
 fn play(system: &System, (scenario, source): &Weather) -> Run {
-    search::play(system, "reference", scenario, source).expect("the relay serves its workload")
+    search::play(system.reference(), scenario, source).expect("the relay serves its workload")
 }
 
 fn judged(system: &System, (scenario, source): &Weather) {
-    let judged = search::check(system, "reference", scenario, source);
+    let judged = search::check(system, system.reference(), scenario, source);
     let (_, violations) = judged.expect("the relay serves its workload");
     assert!(violations.is_empty(), "the reference breaks a promise: {violations:?}");
 }

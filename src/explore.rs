@@ -6,7 +6,7 @@ mod tally;
 use std::fmt;
 
 use thunderhead_props::search::{self, Strategy as Seeded};
-use thunderhead_props::{Guided, System, Violation, judge};
+use thunderhead_props::{Guided, System, Variant, Violation, judge};
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
 };
@@ -20,7 +20,7 @@ pub struct Search {
     /// The system.
     pub system: &'static System,
     /// Its variant.
-    pub variant: &'static str,
+    pub variant: &'static Variant,
     /// How runs are chosen.
     pub strategy: Strategy,
     /// The first seed.
@@ -234,7 +234,7 @@ impl Search {
         source: &Source,
         seed: Option<u64>,
     ) -> Result<(Record, Run), SetupError> {
-        let run = search::play(self.system, self.variant, &scenario, source)?;
+        let run = search::play(self.variant, &scenario, source)?;
         let broken: Vec<&str> =
             judge(self.system.promises(), &run).iter().map(|v| v.promise).collect();
         let seen = self.system.sometimes().map(|(_, seen)| seen(&run.trace)).collect();

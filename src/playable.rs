@@ -1,6 +1,6 @@
 //! From a script to a run and its verdict: names are looked up, the run is played and judged.
 
-use thunderhead_props::{Check, Promise, System, Violation, search};
+use thunderhead_props::{Check, Promise, System, Variant, Violation, search};
 use thunderhead_sim::{
     EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
     ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
@@ -17,7 +17,7 @@ pub struct Playable {
     /// The system it is about.
     pub system: &'static System,
     /// The variant of it.
-    pub variant: &'static str,
+    pub variant: &'static Variant,
 }
 
 /// What came of playing a plan.
@@ -43,23 +43,23 @@ impl Playable {
             file.object(ScriptPlace::System, wrong, closest(&script.system, known))
         })?;
         let variant = match &script.variant {
-            None => &system.variants[0],
+            None => system.reference(),
             Some(name) => system.variant(name).ok_or_else(|| {
                 let known = system.variants.iter().map(|variant| variant.name);
                 let wrong = format!("{} has no variant `{name}`", system.name);
                 file.object(ScriptPlace::Variant, wrong, closest(name, known))
             })?,
         };
-        workers(&file, system, variant.name)?;
+        workers(&file, system, variant)?;
         promises(&file, system)?;
-        Ok(Playable { system, variant: variant.name, file })
+        Ok(Playable { system, variant, file })
     }
 
-    /// The same requests and the same weather on another variant, of which nothing is expected but that
+    /// Plays the script's requests and faults on another variant, of which all that is expected is that
     /// its promises hold.
-    pub fn on(self, variant: &'static str) -> Playable {
+    pub fn on(self, variant: &'static Variant) -> Playable {
         let mut file = self.file;
-        file.script.variant = Some(variant.into());
+        file.script.variant = Some(variant.name.into());
         file.script.expect = None;
         Playable { file, variant, ..self }
     }
@@ -105,9 +105,9 @@ impl Playable {
 }
 
 /// Every worker that the script names must exist.
-fn workers(file: &ScriptFile, system: &System, variant: &str) -> Result<(), ScriptError> {
+fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), ScriptError> {
     let scenario = &file.script.scenario;
-    let roster = Roster::of(&|cloud| (system.mount)(cloud, variant));
+    let roster = Roster::of(&variant.mount);
     for (index, send) in scenario.requests.iter().enumerate() {
         let Some(to) = &send.to else { continue };
         if !roster.serving().any(|name| *name == **to) {

@@ -6,7 +6,7 @@ use thunderhead_sim::{
 };
 
 use crate::promise::{Violation, judge};
-use crate::system::System;
+use crate::system::{System, Variant};
 
 /// How runs are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,31 +60,26 @@ pub fn to_enumerate(system: &System, faults: FaultSet, max_crashes: u32) -> Scen
     Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() }
 }
 
-/// Plays a scenario on a variant of a system.
-pub fn play(
-    system: &System,
-    variant: &str,
-    scenario: &Scenario,
-    source: &Source,
-) -> Result<Run, SetupError> {
-    simulate(scenario, source, &|cloud| (system.mount)(cloud, variant))
+/// Plays a scenario on a variant.
+pub fn play(variant: &Variant, scenario: &Scenario, source: &Source) -> Result<Run, SetupError> {
+    simulate(scenario, source, &variant.mount)
 }
 
 /// Plays a scenario and judges it.
 pub fn check(
     system: &System,
-    variant: &str,
+    variant: &Variant,
     scenario: &Scenario,
     source: &Source,
 ) -> Result<(Run, Vec<Violation>), SetupError> {
-    let run = play(system, variant, scenario, source)?;
+    let run = play(variant, scenario, source)?;
     let violations = judge(system.promises(), &run);
     debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
     Ok((run, violations))
 }
 
 /// The smallest case that still breaks the same promise.
-pub fn smallest(system: &System, variant: &str, case: Case, violated: &str) -> Shrinker {
+pub fn smallest(system: &System, variant: &Variant, case: Case, violated: &str) -> Shrinker {
     shrink(case, |candidate| {
         let source = Source::Tape(candidate.tape.clone());
         let (run, violations) = check(system, variant, &candidate.scenario, &source).ok()?;

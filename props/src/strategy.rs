@@ -13,7 +13,7 @@ use thunderhead_sim::{Case, Run, Scenario, SetupError, Shrinker, Source, Tape};
 
 use crate::promise::Violation;
 use crate::search::{self, Strategy};
-use crate::system::System;
+use crate::system::{System, Variant};
 
 /// All storms over one variant of a system.
 ///
@@ -22,12 +22,12 @@ use crate::system::System;
 /// use thunderhead_props::{System, storm};
 ///
 /// fn the_reference_holds(system: &'static System) {
-///     proptest!(|(storm in storm(system, "reference"))| {
+///     proptest!(|(storm in storm(system, system.reference()))| {
 ///         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
 ///     });
 /// }
 /// ```
-pub fn storm(system: &'static System, variant: &'static str) -> Storms {
+pub fn storm(system: &'static System, variant: &'static Variant) -> Storms {
     Storms { system, variant }
 }
 
@@ -44,7 +44,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
 #[derive(Clone, Copy, Debug)]
 pub struct Storms {
     system: &'static System,
-    variant: &'static str,
+    variant: &'static Variant,
 }
 
 impl Generates for Storms {
@@ -74,7 +74,7 @@ impl Storms {
 #[derive(Clone)]
 pub struct Storm {
     system: &'static System,
-    variant: &'static str,
+    variant: &'static Variant,
     scenario: Scenario,
     source: Source,
     /// The tape that the last run consumed, for the shrinker.
@@ -84,7 +84,7 @@ pub struct Storm {
 impl Storm {
     /// Plays the storm and remembers its tape for the shrinker.
     pub fn run(&self) -> Result<Run, SetupError> {
-        let run = search::play(self.system, self.variant, &self.scenario, &self.source)?;
+        let run = search::play(self.variant, &self.scenario, &self.source)?;
         *self.consumed.borrow_mut() = Some(run.tape());
         Ok(run)
     }
@@ -107,7 +107,7 @@ impl Storm {
 impl std::fmt::Display for Storm {
     /// What went wrong, and when: the requests and the deviations.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{} {}", self.system.name, self.variant)?;
+        writeln!(f, "{} {}", self.system.name, self.variant.name)?;
         for send in &self.scenario.requests {
             writeln!(f, "  at {} {}", send.at, send.request)?;
         }

@@ -131,7 +131,7 @@ fn one(
     for (at, strategy) in Strategy::ALL.into_iter().enumerate() {
         let search = Search {
             system,
-            variant: variant.name,
+            variant,
             strategy,
             seed: budget.args.seed,
             runs: budget.args.runs.unwrap_or(u64::MAX),
@@ -225,7 +225,7 @@ fn see(search: &Search, broken: &Broken, file: Option<&PathBuf>) -> String {
     if let Some(file) = file {
         return format!("thunderhead replay {}", file.display());
     }
-    let (system, variant) = (search.system.name, search.variant);
+    let (system, variant) = (search.system.name, search.variant.name);
     let choice = match (search.strategy, broken.seed) {
         (_, Some(seed)) => format!("--strategy {} --seed {seed} --runs 1", search.strategy),
         (Strategy::Enumerate, None) => "--strategy enumerate".into(),

@@ -122,7 +122,7 @@ fn text(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> 
         0 => report::good("every promise held"),
         broken => report::bad(&format!("{} broken", report::count(broken, "promise", "promises"))),
     };
-    let (system, variant) = (search.system.name, search.variant);
+    let (system, variant) = (search.system.name, search.variant.name);
     let runs = report::count(findings.runs, "run", "runs");
     let _ =
         writeln!(text, "{system} {variant}: {verdict} in {runs} ({}, {speed}/s)", search.strategy);
@@ -146,7 +146,7 @@ fn story(search: &Search, broken: &Broken) -> String {
     format!(
         "{} {}: {}, {}, {}, {}",
         search.system.name,
-        search.variant,
+        search.variant.name,
         report::count(broken.case.scenario.requests.len(), "request", "requests"),
         report::count(broken.case.tape.len(), "deviation", "deviations"),
         report::count(broken.run.crashes, "crash", "crashes"),
@@ -167,7 +167,7 @@ fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64)
     json!({
         "ok": findings.broken.is_empty(),
         "system": search.system.name,
-        "variant": search.variant,
+        "variant": search.variant.name,
         "seed": search.seed,
         "strategy": search.strategy.name(),
         "runs": findings.runs,

@@ -11,7 +11,7 @@ use super::CliError;
 
 /// The failure as a script.
 pub fn script(search: &Search, broken: &Broken) -> Script {
-    let (system, variant) = (search.system.name, search.variant);
+    let (system, variant) = (search.system.name, search.variant.name);
     let promise = broken.violation.promise;
     Script {
         story: format!("{system} {variant} breaks a promise: {promise}."),
@@ -52,7 +52,7 @@ fn name(search: &Search, broken: &Broken) -> String {
         Some(seed) => format!("{}-{seed}", search.strategy),
         None => search.strategy.name().into(),
     };
-    format!("{}-{}-{promise}-{origin}.toml", search.system.name, search.variant)
+    format!("{}-{}-{promise}-{origin}.toml", search.system.name, search.variant.name)
 }
 
 /// All of it or nothing: a reader never meets half a file.

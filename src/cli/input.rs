@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use thunderhead::{playable::Playable, systems};
-use thunderhead_props::System;
+use thunderhead_props::{System, Variant};
 use thunderhead_sim::{Script, ScriptFile, closest};
 
 use super::CliError;
@@ -56,10 +56,10 @@ pub fn system(name: &str) -> Result<&'static System, String> {
     })
 }
 
-/// The variant of that name; the first when none is named.
-pub fn variant(system: &System, name: Option<&str>) -> Result<&'static str, CliError> {
-    let Some(name) = name else { return Ok(system.variants[0].name) };
-    system.variant(name).map(|variant| variant.name).ok_or_else(|| {
+/// The variant of that name; the reference when none is named.
+pub fn variant(system: &System, name: Option<&str>) -> Result<&'static Variant, CliError> {
+    let Some(name) = name else { return Ok(system.reference()) };
+    system.variant(name).ok_or_else(|| {
         let known = system.variants.iter().map(|variant| variant.name);
         let advice = closest(name, known);
         CliError::Input(format!("{} has no variant `{name}`; {advice}", system.name))

@@ -60,7 +60,7 @@ pub fn document(plan: &Playable, played: &Played, ok: bool) -> Value {
         "file": plan.file.name(),
         "story": plan.script().story,
         "system": plan.system.name,
-        "variant": plan.variant,
+        "variant": plan.variant.name,
         "traceHash": played.run.trace.hash(),
         "lines": played.run.trace.events().len(),
         "violations": violations.map(|v| report::violation(&played.run, v)).collect::<Vec<_>>(),

@@ -16,7 +16,7 @@ mod workload;
 use thunderhead_props::{COMMANDS, Expected, System, Variant};
 use thunderhead_sim::Cloud;
 
-use processor::Variant as Way;
+use processor::Approach;
 
 /// What every alternative breaks that is carried out before, or beside, its record.
 const REPEATS: &[&str] = &["no command takes effect twice", "poison holds up nobody"];
@@ -30,11 +30,13 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "the effect and the message id are one transaction, then the command is marked",
             expected: Expected::Holds,
+            mount: |cloud| mount(cloud, Approach::Reference),
         },
         Variant {
             name: "execute-then-mark",
             about: "the plan's first solution: a handler that looks at the guest, then compare-and-set",
             expected: Expected::Refuted(REPEATS),
+            mount: |cloud| mount(cloud, Approach::ExecuteThenMark),
         },
         Variant {
             name: "mark-then-execute",
@@ -46,48 +48,43 @@ pub static SYSTEM: System = System {
                 "poison holds up nobody",
                 "the workflow hears of every outcome",
             ]),
+            mount: |cloud| mount(cloud, Approach::MarkThenExecute),
         },
         Variant {
             name: "advisory-locks",
             about: "the plan's second solution, with lock ids that every process computes alike",
             expected: Expected::Refuted(REPEATS),
+            mount: |cloud| mount(cloud, Approach::AdvisoryLocks { stable: true }),
         },
         Variant {
             name: "advisory-locks-hashcode",
             about: "the same with lock ids as written: drawn anew by every process",
             expected: Expected::Refuted(REPEATS),
+            mount: |cloud| mount(cloud, Approach::AdvisoryLocks { stable: false }),
         },
         Variant {
             name: "checkpoint",
             about: "the original pattern: a checkpoint, and a log of message ids beside the effects",
             expected: Expected::Refuted(REPEATS),
+            mount: |cloud| mount(cloud, Approach::Checkpoint),
         },
         Variant {
             name: "execution-events",
             about: "append-only: an event in the stream tells that a command was executed",
             expected: Expected::Refuted(REPEATS),
+            mount: |cloud| mount(cloud, Approach::ExecutionEvents),
         },
     ],
-    mount,
     workload: workload::draw,
     smallest: workload::smallest,
     promises: COMMANDS,
 };
 
-fn mount(cloud: &mut Cloud, variant: &str) {
-    let way = match variant {
-        "execute-then-mark" => Way::ExecuteThenMark,
-        "mark-then-execute" => Way::MarkThenExecute,
-        "advisory-locks" => Way::AdvisoryLocks { stable: true },
-        "advisory-locks-hashcode" => Way::AdvisoryLocks { stable: false },
-        "checkpoint" => Way::Checkpoint,
-        "execution-events" => Way::ExecutionEvents,
-        _ => Way::Reference,
-    };
+fn mount(cloud: &mut Cloud, approach: Approach) {
     store::mount(cloud);
     cloud.d1(guests::ACCOUNTS);
     cloud.migrate(guests::ACCOUNTS, &guests::SCHEMA);
-    cloud.worker("web").fetch(move |env, request| routes::serve(env, request, way));
-    processor::mount(cloud, way);
+    cloud.worker("web").fetch(move |env, request| routes::serve(env, request, approach));
+    processor::mount(cloud, approach);
     cloud.migrate(guests::ACCOUNTS, &[guests::RESIDENTS]);
 }

@@ -21,6 +21,8 @@ use thunderhead_props::{COMPARISONS, Expected, System, Variant};
 use thunderhead_sim::Cloud;
 use thunderhead_sim::workflow::WorkflowConfig;
 
+use plan::Repair;
+
 /// Comparisons: one implementation that holds, and the plan in three degrees of repair.
 pub static SYSTEM: System = System {
     name: "comparisons",
@@ -30,16 +32,19 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "creates the workflow before the row, and changes only what still runs",
             expected: Expected::Holds,
+            mount: reference,
         },
         Variant {
             name: "as-written",
             about: "the plan to the letter: one shared database, instance ids with a colon",
             expected: Expected::Refuted(&["none runs for ever"]),
+            mount: |cloud| plan::mount(cloud, Repair::AsWritten),
         },
         Variant {
             name: "valid-ids",
             about: "the plan, with instance ids that the platform accepts",
             expected: Expected::Refuted(&["a pair keeps its newest", "none runs for ever"]),
+            mount: |cloud| plan::mount(cloud, Repair::ValidIds),
         },
         Variant {
             name: "own-storage",
@@ -49,22 +54,17 @@ pub static SYSTEM: System = System {
                 "none runs for ever",
                 "answers are true",
             ]),
+            mount: |cloud| plan::mount(cloud, Repair::OwnStorage),
         },
     ],
-    mount,
     workload: workload::workload,
     smallest: workload::smallest,
     promises: COMPARISONS,
 };
 
-fn mount(cloud: &mut Cloud, variant: &str) {
-    if let Some(repair) = plan::Repair::of_variant(variant) {
-        plan::mount(cloud, repair);
-    } else {
-        cloud.worker("web").fetch(routes::web);
-        cloud.durable_object::<envpair::EnvPair>(envpair::ENVPAIR_DO);
-        let config = WorkflowConfig::default();
-        cloud.workflow(workflow::COMPARE, config, workflow::compare);
-    }
+fn reference(cloud: &mut Cloud) {
+    cloud.worker("web").fetch(routes::web);
+    cloud.durable_object::<envpair::EnvPair>(envpair::ENVPAIR_DO);
+    cloud.workflow(workflow::COMPARE, WorkflowConfig::default(), workflow::compare);
     sites::mount(cloud);
 }

@@ -34,40 +34,46 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "names its jobs before it asks for them, and has the library count",
             expected: Expected::Holds,
+            mount: |cloud| mount(cloud, reference),
         },
         Variant {
             name: "as-written",
             about: "the plan to the letter, with the foreign key of its schema",
             expected: Expected::Refuted(&["nothing is left over"]),
+            mount: |cloud| mount(cloud, plan::as_written),
         },
         Variant {
             name: "no-foreign-key",
             about: "the plan, without the foreign key; a request fired again keeps its name",
             expected: Expected::Refuted(&["one generation per key"]),
+            mount: |cloud| mount(cloud, plan::no_foreign_key),
         },
         Variant {
             name: "fires-anew",
             about: "the same, where a request fired again after a restart is a new one",
             expected: Expected::Refuted(&["nothing is paid for twice"]),
+            mount: |cloud| mount(cloud, plan::fires_anew),
         },
     ],
-    mount,
     workload: workload::workload,
     smallest: workload::smallest,
     promises: GENERATIONS,
 };
 
-fn mount(cloud: &mut Cloud, variant: &str) {
+/// Adds an implementation, and what every one of them works with.
+fn mount(cloud: &mut Cloud, implementation: fn(&mut Cloud)) {
     cloud.bucket(BUCKET, BucketConfig::default());
     cloud.d1(LIBRARY);
-    if !plan::mount(cloud, variant) {
-        cloud.migrate(LIBRARY, library::SCHEMA);
-        cloud.queue(WATCH, QueueConfig::default());
-        cloud.queue(WATCH_LATER, QueueConfig::default());
-        cloud.worker(WEB).fetch(routes::web);
-        cloud.worker("watcher").queue(&watch::queues(), watch::consume);
-        cloud.durable_object::<generation::Generation>(GENERATION);
-    }
+    implementation(cloud);
     provider::mount(cloud);
     studio::mount(cloud);
+}
+
+fn reference(cloud: &mut Cloud) {
+    cloud.migrate(LIBRARY, library::SCHEMA);
+    cloud.queue(WATCH, QueueConfig::default());
+    cloud.queue(WATCH_LATER, QueueConfig::default());
+    cloud.worker(WEB).fetch(routes::web);
+    cloud.worker("watcher").queue(&watch::queues(), watch::consume);
+    cloud.durable_object::<generation::Generation>(GENERATION);
 }

@@ -20,30 +20,33 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "reads the receipt before the photo and writes only if the receipt is unchanged",
             expected: Expected::Holds,
+            mount: |cloud| mount(cloud, Write::Guarded),
         },
         Variant {
             name: "acks-early",
             about: "acknowledges the message, then writes",
             expected: Expected::Refuted(&["every upload has its receipt"]),
+            mount: |cloud| mount(cloud, Write::AckFirst),
         },
         Variant {
             name: "writes-twice",
             about: "writes whenever a message comes",
             expected: Expected::Refuted(&["one receipt per upload", "receipts never go back"]),
+            mount: |cloud| mount(cloud, Write::Always),
         },
         Variant {
             name: "loses-order",
             about: "skips a receipt that is there, but does not guard the write",
             expected: Expected::Refuted(&["receipts never go back", "one receipt per upload"]),
+            mount: |cloud| mount(cloud, Write::Unguarded),
         },
     ],
-    mount,
     workload,
     smallest: || vec![upload(0, "/cat.jpg", 1)],
     promises: RELAY,
 };
 
-fn mount(cloud: &mut Cloud, variant: &str) {
+fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue("uploads", QueueConfig::default());
     let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
     cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
@@ -56,12 +59,6 @@ fn mount(cloud: &mut Cloud, variant: &str) {
         max_retries: 100,
         retry_delay: Duration::from_secs(2),
         ..ConsumerConfig::default()
-    };
-    let write = match variant {
-        "acks-early" => Write::AckFirst,
-        "writes-twice" => Write::Always,
-        "loses-order" => Write::Unguarded,
-        _ => Write::Guarded,
     };
     let consume = move |env, batch| consume(env, batch, write);
     cloud.worker("relay").queue(&[("uploads", consumer)], consume);

@@ -52,40 +52,46 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "asks R2 at every decision; one row per name and a memory of every event",
             expected: Expected::Holds,
+            mount: reference::<Current>,
         },
         Variant {
             name: "reference-history",
             about: "the same with a history of events and a projection of the current ones",
             expected: Expected::Holds,
+            mount: reference::<History>,
         },
         Variant {
             name: "reference-migrating",
             about: "begins as `reference` and becomes `reference-history` when an operator asks",
             expected: Expected::Holds,
+            mount: reference::<Migrating>,
         },
         Variant {
             name: "row-first",
             about: "the plan's approach B: the row is replaced by each notification, then the workflow",
             expected: Expected::Refuted(BROKEN),
+            mount: |cloud| plan::<Rows<false>>(cloud, false),
         },
         Variant {
             name: "workflow-first",
             about: "the plan's approach C: the workflow is started, then the row is written",
             expected: Expected::Refuted(BROKEN),
+            mount: |cloud| plan::<Rows<true>>(cloud, false),
         },
         Variant {
             name: "event-time",
             about: "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
             expected: Expected::Refuted(BROKEN),
+            mount: |cloud| plan::<Times>(cloud, true),
         },
     ],
-    mount,
     workload: workload::draw,
     smallest: workload::smallest,
     promises: UPLOADS,
 };
 
-fn mount(cloud: &mut Cloud, variant: &str) {
+/// Adds what every variant has around its agent, workflow and consumer.
+fn mount_surroundings(cloud: &mut Cloud) {
     cloud.queue(QUEUE, QueueConfig::default());
     cloud.queue(DEAD_LETTERS, QueueConfig::default());
     let rules = vec![Rule::new(QUEUE, [EventType::ObjectCreate, EventType::ObjectDelete])];
@@ -94,23 +100,17 @@ fn mount(cloud: &mut Cloud, variant: &str) {
     cloud.worker("s3").fetch(s3::serve);
     cloud.worker("browser").fetch(browser::open);
     cloud.durable_object::<Operator>(OPERATOR);
-    match variant {
-        "row-first" => plan::<Rows<false>>(cloud, false),
-        "workflow-first" => plan::<Rows<true>>(cloud, false),
-        "event-time" => plan::<Times>(cloud, true),
-        "reference-history" => reference::<History>(cloud),
-        "reference-migrating" => reference::<Migrating>(cloud),
-        _ => reference::<Current>(cloud),
-    }
 }
 
 fn reference<L: Ledger>(cloud: &mut Cloud) {
+    mount_surroundings(cloud);
     cloud.durable_object::<Organization<L>>(AGENT);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), workflow::run);
     cloud.worker("consumer").queue(&consumer::queues(), consumer::consume);
 }
 
 fn plan<A: DurableObject>(cloud: &mut Cloud, deletes: bool) {
+    mount_surroundings(cloud);
     cloud.durable_object::<A>(AGENT);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), plans::run);
     let consume = move |env, batch| plans::consume(env, batch, deletes);

@@ -23,7 +23,7 @@ fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_othe
         let Expected::Refuted(promises) = variant.expected else { continue };
         let mut broken = BTreeMap::new();
         for (seed, strategy) in mixed(STORMS) {
-            for violation in search::violations(commands(), variant.name, seed, strategy) {
+            for violation in search::violations(commands(), variant, seed, strategy) {
                 *broken.entry(violation.promise).or_insert(0) += 1;
             }
         }
@@ -45,7 +45,7 @@ fn group(name: &str, guests: &str) -> ClientRequest {
 fn survives(requests: Vec<ClientRequest>, storm_ends_ms: u64, at_least: u64) {
     let scenario = order_only_until(Time::from_ms(storm_ends_ms), requests);
     let bounds = [(FaultSet::explored(), asked(2)), (FaultSet::crashes(), asked(2))];
-    search::survives(commands(), "reference", &scenario, &bounds, at_least);
+    search::survives(commands(), commands().reference(), &scenario, &bounds, at_least);
 }
 
 /// The storm lasts until a lease that was lost has run out, and its command is claimed again.

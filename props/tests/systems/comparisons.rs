@@ -25,7 +25,8 @@ fn a_search_finds_every_promise_that_the_repaired_plan_breaks() {
         "a retried step changes nothing",
         "no probe goes to a forbidden address",
     ];
-    let kept = search::kept(comparisons(), "own-storage", &broken, random(3_000));
+    let variant = comparisons().variant("own-storage").unwrap();
+    let kept = search::kept(comparisons(), variant, &broken, random(3_000));
     assert_eq!(kept, Vec::<&str>::new(), "still kept");
 }
 
@@ -44,7 +45,13 @@ fn requests(count: u32, keep: u32) -> Vec<ClientRequest> {
 /// The reference keeps every promise in every run with at most so many deviations.
 fn survives(requests: Vec<ClientRequest>, faults: FaultSet, deviations: usize, at_least: u64) {
     let scenario = order_only(requests);
-    search::survives(comparisons(), "reference", &scenario, &[(faults, deviations)], at_least);
+    search::survives(
+        comparisons(),
+        comparisons().reference(),
+        &scenario,
+        &[(faults, deviations)],
+        at_least,
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn trace(seed: u64) -> (String, TraceHash) {
     let system = systems::find("relay").expect("the relay is registered");
     let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
     let (scenario, source) = search::of_seed(system, seed, strategy, 3);
-    let run = search::play(system, "reference", &scenario, &source).expect("the workload fits");
+    let run = search::play(system.reference(), &scenario, &source).expect("the workload fits");
     (run.trace.to_string(), run.trace.hash())
 }
 

@@ -19,7 +19,7 @@ fn half_of_the_storms() {
             source_file: Some(file!()),
             ..cases(bounds::of(system.name).storms.div_ceil(2))
         };
-        proptest!(config, |(storm in storm(system, variant.name))| {
+        proptest!(config, |(storm in storm(system, variant))| {
             prop_assert_eq!(storm.violations(), vec![], "{}", storm);
         });
     }
@@ -58,6 +58,6 @@ fn the_smallest_workload_survives_everything_within_bounds() {
         let [all, crashes] = bounds.enumerated;
         let scenario = search::order_only((system.smallest)());
         let within = bounds::enumerated(all, crashes);
-        search::survives(system, variant.name, &scenario, &within, bounds.enumerated_least);
+        search::survives(system, variant, &scenario, &within, bounds.enumerated_least);
     }
 }

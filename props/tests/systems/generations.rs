@@ -24,7 +24,8 @@ fn a_search_finds_every_promise_that_the_plan_breaks() {
         "status only goes forward",
         "a stray webhook changes nothing",
     ];
-    let kept = search::kept(generations(), "no-foreign-key", &broken, random(3_000));
+    let variant = generations().variant("no-foreign-key").unwrap();
+    let kept = search::kept(generations(), variant, &broken, random(3_000));
     assert_eq!(kept, Vec::<&str>::new(), "still kept");
 }
 
@@ -33,7 +34,13 @@ fn survives(model: &str, count: u32, crash_deviations: usize) {
     let body = format!(r#"{{"model":"{model}","count":{count},"tags":["cats"]}}"#);
     let requests = vec![ClientRequest::new(Time::ZERO, "POST", "/generations", body)];
     let bounds = enumerated(2, crash_deviations);
-    search::survives(generations(), "reference", &order_only(requests), &bounds, 1_000);
+    search::survives(
+        generations(),
+        generations().reference(),
+        &order_only(requests),
+        &bounds,
+        1_000,
+    );
 }
 
 #[test]

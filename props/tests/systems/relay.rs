@@ -18,7 +18,7 @@ fn proptest_shrinks_a_failing_storm_to_its_cause() {
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) };
     let rng = TestRng::deterministic_rng(Default::default());
     let mut runner = TestRunner::new_with_rng(config, rng);
-    let outcome = runner.run(&storm(relay(), "acks-early"), |storm| {
+    let outcome = runner.run(&storm(relay(), relay().variant("acks-early").unwrap()), |storm| {
         prop_assert_eq!(storm.violations(), vec![]);
         Ok(())
     });
@@ -34,7 +34,9 @@ fn enumeration_finds_what_it_should() {
     let broken = |variant, faults, crashes| {
         let scenario = search::to_enumerate(relay(), faults, crashes);
         let mut broken = 0;
-        enumerate(relay(), variant, &scenario, 1, |_, found| broken += found.len());
+        enumerate(relay(), relay().variant(variant).unwrap(), &scenario, 1, |_, found| {
+            broken += found.len()
+        });
         broken
     };
     assert!(broken("writes-twice", FaultSet::crashes(), 1) > 0, "one crash is enough");

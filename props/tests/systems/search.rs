@@ -1,7 +1,7 @@
 //! The searches that the tests of all systems make.
 
 use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, System, Violation};
+use thunderhead_props::{Expected, System, Variant, Violation};
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing,
 };
@@ -14,17 +14,16 @@ pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
         for strategy in [Strategy::Random, Strategy::Pct] {
             let found = (0..runs).find_map(|seed| {
                 let (scenario, source) = search::of_seed(system, seed, strategy, 3);
-                let (run, broken) =
-                    search::check(system, variant.name, &scenario, &source).unwrap();
+                let (run, broken) = search::check(system, variant, &scenario, &source).unwrap();
                 let violation = broken.into_iter().find(|v| promises.contains(&v.promise))?;
                 Some((Case { scenario, tape: run.tape() }, violation.promise))
             });
             let (case, promise) =
                 found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = search::smallest(system, variant.name, case, promise).best().clone();
+            let small = search::smallest(system, variant, case, promise).best().clone();
             assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
             let source = Source::Tape(small.tape.clone());
-            let (_, again) = search::check(system, variant.name, &small.scenario, &source).unwrap();
+            let (_, again) = search::check(system, variant, &small.scenario, &source).unwrap();
             assert!(again.iter().any(|v| v.promise == promise), "the small case still fails");
         }
     }
@@ -36,7 +35,7 @@ pub fn meets_everything(system: &System, runs: u64) {
         let mut unseen: Vec<_> = system.sometimes().collect();
         for seed in 0..runs {
             let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
-            let run = search::play(system, variant.name, &scenario, &source).unwrap();
+            let run = search::play(variant, &scenario, &source).unwrap();
             unseen.retain(|(_, seen)| !seen(&run.trace));
         }
         assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
@@ -46,7 +45,7 @@ pub fn meets_everything(system: &System, runs: u64) {
 /// The promises among `known` that a variant keeps in the storms of all these seeds.
 pub fn kept(
     system: &System,
-    variant: &str,
+    variant: &Variant,
     known: &[&'static str],
     seeds: impl Iterator<Item = (u64, Strategy)>,
 ) -> Vec<&'static str> {
@@ -63,7 +62,12 @@ pub fn kept(
 }
 
 /// What a variant breaks in the storm of a seed.
-pub fn violations(system: &System, variant: &str, seed: u64, strategy: Strategy) -> Vec<Violation> {
+pub fn violations(
+    system: &System,
+    variant: &Variant,
+    seed: u64,
+    strategy: Strategy,
+) -> Vec<Violation> {
     let (scenario, source) = search::of_seed(system, seed, strategy, 3);
     search::check(system, variant, &scenario, &source).unwrap().1
 }
@@ -92,25 +96,26 @@ pub fn order_only_until(ends_at: Time, requests: Vec<ClientRequest>) -> Scenario
 /// Plays every run within each of the bounds; all keep every promise, and there are more than `least` of them.
 pub fn survives(
     system: &System,
-    variant: &str,
+    variant: &Variant,
     scenario: &Scenario,
     bounds: &[(FaultSet, usize)],
     least: u64,
 ) {
+    let name = format!("{} {}", system.name, variant.name);
     for (faults, deviations) in bounds {
         let scenario = Scenario { drawn_faults: *faults, ..scenario.clone() };
         let runs = enumerate(system, variant, &scenario, *deviations, |tape, broken| {
-            assert_eq!(broken, [], "{} {variant}: {tape:?}", system.name);
+            assert_eq!(broken, [], "{name}: {tape:?}");
         });
-        println!("{} {variant}: {runs} runs, at most {deviations} deviations", system.name);
-        assert!(runs > least, "{} {variant}: only {runs} runs", system.name);
+        println!("{name}: {runs} runs, at most {deviations} deviations");
+        assert!(runs > least, "{name}: only {runs} runs");
     }
 }
 
 /// Plays every run with at most so many deviations and shows what each broke; how many runs there were.
 pub fn enumerate(
     system: &System,
-    variant: &str,
+    variant: &Variant,
     scenario: &Scenario,
     deviations: usize,
     mut show: impl FnMut(&Tape, &[Violation]),

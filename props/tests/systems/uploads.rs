@@ -18,7 +18,7 @@ fn uploads() -> &'static System {
 fn every_plan_breaks_each_promise_it_is_known_to_break() {
     for variant in uploads().variants {
         let Expected::Refuted(promises) = variant.expected else { continue };
-        let kept = kept(uploads(), variant.name, promises, mixed(4_000));
+        let kept = kept(uploads(), variant, promises, mixed(4_000));
         assert_eq!(kept, Vec::<&str>::new(), "{} keeps these", variant.name);
     }
 }
@@ -30,7 +30,8 @@ fn a_large_picture_is_classified_only_by_those_who_keep_it_out_of_the_results_of
     let scenario = Scenario { requests, ..Scenario::default() };
     let benign = Source::Tape(Tape::benign());
     for (variant, ends) in [("reference", "-> 'classified'"), ("row-first", "-> 'failed'")] {
-        let run = search::play(uploads(), variant, &scenario, &benign).unwrap();
+        let mounted = uploads().variant(variant).unwrap();
+        let run = search::play(mounted, &scenario, &benign).unwrap();
         assert!(run.trace.to_string().contains(ends), "{variant}: {}", run.trace);
     }
 }
@@ -46,7 +47,8 @@ fn delete(at_ms: u64) -> ClientRequest {
 /// Both references keep every promise in every run within bounds.
 fn survives(requests: &[ClientRequest], at_least: u64) {
     let scenario = order_only(requests.to_vec());
-    for variant in ["reference", "reference-history"] {
+    for name in ["reference", "reference-history"] {
+        let variant = uploads().variant(name).unwrap();
         crate::search::survives(uploads(), variant, &scenario, &enumerated(2, 3), at_least);
     }
 }

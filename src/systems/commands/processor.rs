@@ -21,7 +21,7 @@ pub use locked::{LOCKS, LockServer};
 
 /// How commands are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Variant {
+pub enum Approach {
     /// The effect and the message id are one, then the command is marked; leases save work.
     Reference,
     /// The plan's first solution.
@@ -58,14 +58,14 @@ const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 60_000, max_fail
 const MAX_VANISHED: i64 = 10;
 
 /// Adds the hosts, and what this way of working needs.
-pub fn mount(cloud: &mut Cloud, variant: Variant) {
-    match variant {
-        Variant::Reference => cloud.migrate(guests::ACCOUNTS, &[guests::ONCE]),
-        Variant::Checkpoint => {
+pub fn mount(cloud: &mut Cloud, approach: Approach) {
+    match approach {
+        Approach::Reference => cloud.migrate(guests::ACCOUNTS, &[guests::ONCE]),
+        Approach::Checkpoint => {
             cloud.migrate(store::STREAMS, &[checkpoint::CHECKPOINTS]);
             cloud.migrate(guests::ACCOUNTS, &[checkpoint::EXECUTIONS]);
         }
-        Variant::AdvisoryLocks { .. } => cloud.durable_object::<LockServer>(LOCKS),
+        Approach::AdvisoryLocks { .. } => cloud.durable_object::<LockServer>(LOCKS),
         _ => {}
     }
     for number in 1..=PROCESSORS {
@@ -74,11 +74,11 @@ pub fn mount(cloud: &mut Cloud, variant: Variant) {
             let name = name.clone();
             async move {
                 let mut session = locked::Session::new(&env, &name);
-                if let Variant::AdvisoryLocks { .. } = variant {
+                if let Approach::AdvisoryLocks { .. } = approach {
                     session.open().await;
                 }
                 if is_hired(&env, number) {
-                    work(&env, &name, variant, session).await;
+                    work(&env, &name, approach, session).await;
                 }
             }
         });
@@ -94,17 +94,17 @@ fn is_hired(env: &Env, number: u32) -> bool {
     }
 }
 
-async fn work(env: &Env, name: &str, variant: Variant, mut session: locked::Session<'_>) {
+async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Session<'_>) {
     let mut pause = SOON;
     while pause <= SHIFT {
         let mut done = 0;
-        let turn = match variant {
-            Variant::Reference => reference(env, name, &mut done).await,
-            Variant::ExecuteThenMark => flagged::execute_then_mark(env, &mut done).await,
-            Variant::MarkThenExecute => flagged::mark_then_execute(env, &mut done).await,
-            Variant::AdvisoryLocks { stable } => session.turn(stable, &mut done).await,
-            Variant::Checkpoint => checkpoint::turn(env, &mut done).await,
-            Variant::ExecutionEvents => events::turn(env, &mut done).await,
+        let turn = match approach {
+            Approach::Reference => reference(env, name, &mut done).await,
+            Approach::ExecuteThenMark => flagged::execute_then_mark(env, &mut done).await,
+            Approach::MarkThenExecute => flagged::mark_then_execute(env, &mut done).await,
+            Approach::AdvisoryLocks { stable } => session.turn(stable, &mut done).await,
+            Approach::Checkpoint => checkpoint::turn(env, &mut done).await,
+            Approach::ExecutionEvents => events::turn(env, &mut done).await,
         };
         if let Err(failure) = turn {
             env.log(format!("turn ends: {failure}"));

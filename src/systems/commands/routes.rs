@@ -6,7 +6,7 @@ use thunderhead_sim::{Env, Error, Request, Response};
 use thunderhead_stream::{self as stream, Key, Message, Store};
 
 use super::group::{CHECK_OUT_FAILED, CHECKED_OUT};
-use super::processor::Variant;
+use super::processor::Approach;
 use super::store::D1Store;
 use super::{guests, inbox, processor};
 
@@ -23,7 +23,7 @@ struct Arrival {
 }
 
 /// Answers a request.
-pub async fn serve(env: Env, request: Request, variant: Variant) -> Result<Response, Error> {
+pub async fn serve(env: Env, request: Request, approach: Approach) -> Result<Response, Error> {
     let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
     let words: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let store = D1Store::new(&env);
@@ -50,8 +50,10 @@ pub async fn serve(env: Env, request: Request, variant: Variant) -> Result<Respo
             inbox::feed(&env, group, &event).await.map_err(failed)?;
             Ok(Response::new(202, ""))
         }
-        ("GET", ["pending"]) => pending(&store, variant, None, query).await,
-        ("GET", ["groups", group, "pending"]) => pending(&store, variant, Some(group), query).await,
+        ("GET", ["pending"]) => pending(&store, approach, None, query).await,
+        ("GET", ["groups", group, "pending"]) => {
+            pending(&store, approach, Some(group), query).await
+        }
         ("POST", ["guests", guest]) => {
             let Some(Arrival { owed }) = read(&request) else { return Ok(Response::new(400, "")) };
             guests::check_in(&env, guest, owed).await?;
@@ -65,7 +67,7 @@ pub async fn serve(env: Env, request: Request, variant: Variant) -> Result<Respo
 /// `after=GROUP:POSITION` and `limit=N`, both of which may be left out.
 async fn pending(
     store: &D1Store,
-    variant: Variant,
+    approach: Approach,
     group: Option<&str>,
     query: &str,
 ) -> Result<Response, Error> {
@@ -75,10 +77,10 @@ async fn pending(
     let after = option("after").and_then(|(_, text)| text.rsplit_once(':'));
     let after = after.and_then(|(group, at)| Some(Key::new(group, at.parse().ok()?)));
     let limit = option("limit").and_then(|(_, text)| text.parse().ok()).unwrap_or(PAGE);
-    let found = match variant {
+    let found = match approach {
         // The pattern without a flag has no such query.
-        Variant::Checkpoint => return Ok(Response::new(404, "")),
-        Variant::ExecutionEvents => {
+        Approach::Checkpoint => return Ok(Response::new(404, "")),
+        Approach::ExecutionEvents => {
             processor::events::pending(store, group, after.as_ref(), limit).await
         }
         _ => store.pending_commands(group, after.as_ref(), limit).await,

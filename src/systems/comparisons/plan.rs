@@ -12,6 +12,7 @@ use thunderhead_sim::{Cloud, Env, Error, Request, Response};
 
 use super::envpair::ENVPAIR_DO;
 use super::pair::hex;
+use super::sites;
 use super::target::Target;
 use super::wire::{CompareRequest, KeepRequest, read, write};
 use super::workflow::COMPARE;
@@ -27,18 +28,6 @@ pub enum Repair {
     OwnStorage,
 }
 
-impl Repair {
-    /// What the variant of this name repairs, if it is a variant of the plan.
-    pub fn of_variant(variant: &str) -> Option<Repair> {
-        match variant {
-            "as-written" => Some(Repair::AsWritten),
-            "valid-ids" => Some(Repair::ValidIds),
-            "own-storage" => Some(Repair::OwnStorage),
-            _ => None,
-        }
-    }
-}
-
 /// Puts the plan into a cloud.
 pub fn mount(cloud: &mut Cloud, repair: Repair) {
     cloud.worker("web").fetch(move |env, request| web(env, request, repair));
@@ -52,6 +41,7 @@ pub fn mount(cloud: &mut Cloud, repair: Repair) {
         }
     }
     cloud.workflow(COMPARE, WorkflowConfig::default(), workflow::compare);
+    sites::mount(cloud);
 }
 
 async fn web(env: Env, request: Request, repair: Repair) -> Result<Response, Error> {

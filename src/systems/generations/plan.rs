@@ -17,18 +17,22 @@ use manager::{Anew, Manager, Same};
 const FOREIGN_KEY: (&str, &str) =
     ("generation_id TEXT NOT NULL,", "generation_id TEXT NOT NULL REFERENCES generations (id),");
 
-/// Puts a variant of the plan into a cloud; whether there is one of that name.
-pub fn mount(cloud: &mut Cloud, variant: &str) -> bool {
-    match variant {
-        "as-written" => with::<Manager<Same>>(cloud, true),
-        "no-foreign-key" => with::<Manager<Same>>(cloud, false),
-        "fires-anew" => with::<Manager<Anew>>(cloud, false),
-        _ => return false,
-    }
-    true
+/// The plan to the letter.
+pub fn as_written(cloud: &mut Cloud) {
+    mount::<Manager<Same>>(cloud, true);
 }
 
-fn with<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
+/// The plan without the foreign key; a request that is fired again keeps its name.
+pub fn no_foreign_key(cloud: &mut Cloud) {
+    mount::<Manager<Same>>(cloud, false);
+}
+
+/// The plan without the foreign key; a request that is fired again is a new one.
+pub fn fires_anew(cloud: &mut Cloud) {
+    mount::<Manager<Anew>>(cloud, false);
+}
+
+fn mount<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
     let (without, with) = FOREIGN_KEY;
     for table in library::SCHEMA {
         let table = if foreign_key { table.replace(without, with) } else { (*table).into() };

@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 use thunderhead_sim::{ScriptError, SetupError};
 
-/// A cloud that throws every storm its platform permits at your code, the same way each time.
+/// Runs your code on a simulated cloud with every fault its platform permits, reproducibly.
 #[derive(Debug, Parser)]
 #[command(name = "thunderhead", version, arg_required_else_help = true)]
 struct Cli {
@@ -37,11 +37,11 @@ struct Cli {
 enum Command {
     /// Check every system in every variant with every strategy.
     Check(check::Args),
-    /// Hunt for broken promises in one system.
+    /// Search one system for broken promises.
     Explore(explore::Args),
     /// Play a scenario script and check what it expects.
     Run(run::Args),
-    /// Play a failure file exactly as it was recorded.
+    /// Play a failure file and compare the run with the recorded one.
     Replay(replay::Args),
     /// Show the history of a scenario or a failure.
     Trace(trace::Args),
@@ -53,37 +53,38 @@ enum Command {
     Model(inference::Args),
 }
 
-/// What a command has to say.
+/// The answer of a command.
 pub struct Answer {
-    /// For eyes.
+    /// What is printed without `--json`.
     text: String,
-    /// For tools.
+    /// What is printed with `--json`.
     json: Value,
-    /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 for a misfit.
+    /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 when a failure file does
+    /// not fit the code.
     code: u8,
 }
 
-/// Why a command could not do its work.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum CliError {
-    /// The input makes no sense: exit code 2.
+    /// The input is wrong; exit code 2.
     Input(String),
-    /// The input does not fit this version or this code: exit code 3.
-    SetupError(String),
+    /// The input does not fit this version or this code; exit code 3.
+    Mismatch(String),
 }
 
 impl CliError {
     fn code(&self) -> u8 {
         match self {
             CliError::Input(_) => 2,
-            CliError::SetupError(_) => 3,
+            CliError::Mismatch(_) => 3,
         }
     }
 }
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (CliError::Input(why) | CliError::SetupError(why)) = self;
+        let (CliError::Input(why) | CliError::Mismatch(why)) = self;
         f.write_str(why)
     }
 }
@@ -95,8 +96,8 @@ impl From<ScriptError> for CliError {
 }
 
 impl From<SetupError> for CliError {
-    fn from(misfit: SetupError) -> CliError {
-        CliError::Input(misfit.to_string())
+    fn from(error: SetupError) -> CliError {
+        CliError::Input(error.to_string())
     }
 }
 
@@ -114,17 +115,17 @@ pub fn main() -> ExitCode {
             cli.json |= args.want_json();
             match inference::run() {
                 Ok(code) => return code,
-                Err(trouble) => Err(trouble),
+                Err(error) => Err(error),
             }
         }
     };
-    let answer = answer.unwrap_or_else(|trouble| {
-        eprintln!("error: {trouble}");
-        let json = json!({ "ok": false, "error": trouble.to_string() });
-        Answer { text: String::new(), json, code: trouble.code() }
+    let answer = answer.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        let json = json!({ "ok": false, "error": error.to_string() });
+        Answer { text: String::new(), json, code: error.code() }
     });
     let printed = if cli.json { format!("{:#}\n", answer.json) } else { answer.text };
-    // A reader that has seen enough and closed the pipe is no reason to fail.
+    // A closed pipe means that the reader has seen enough, which is no failure.
     let _ = std::io::stdout().write_all(printed.as_bytes());
     ExitCode::from(answer.code)
 }

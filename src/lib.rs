@@ -1,8 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-pub mod explore;
 pub mod playable;
-pub mod quiet;
 pub mod systems;
 
 /// The version that failure files carry.

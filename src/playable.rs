@@ -1,12 +1,13 @@
-//! From a script to a run and its verdict: names are looked up, the run is played and judged.
+//! A script that can be played: its names are looked up, its run is played and judged.
 
-use thunderhead_props::{Check, Promise, System, Variant, Violation, search};
+use std::fmt;
+
+use thunderhead_props::{Check, Promise, System, Variant, Violation, quietly, search};
 use thunderhead_sim::{
     EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
     ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
 };
 
-use crate::quiet::quietly;
 use crate::systems;
 
 /// A script whose names all exist.
@@ -20,17 +21,38 @@ pub struct Playable {
     pub variant: &'static Variant,
 }
 
-/// What came of playing a plan.
+/// The result of playing a script.
 #[derive(Debug)]
 pub struct Played {
     /// The run.
     pub run: Run,
     /// Every promise it broke.
     pub violations: Vec<Violation>,
-    /// What the script expected and did not get, in words.
-    pub unmet: Vec<String>,
-    /// Faults of the script that never struck, in words.
+    /// Where the run differs from what the script expects.
+    pub unmet: Vec<Unmet>,
+    /// Descriptions of the scripted faults that never struck.
     pub idle: Vec<String>,
+}
+
+/// A difference between what a script expects and what its run showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// This promise is broken, which the script does not expect.
+    Broken(&'static str),
+    /// The script expects to see this, and it did not happen.
+    NotSeen(&'static str),
+    /// The script expects this promise to be broken, and it holds.
+    Held(&'static str),
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unmet::Broken(promise) => write!(f, "broken: {promise}"),
+            Unmet::NotSeen(promise) => write!(f, "expected to see: {promise}; it did not happen"),
+            Unmet::Held(promise) => write!(f, "expected to break: {promise}; it holds"),
+        }
+    }
 }
 
 impl Playable {
@@ -80,17 +102,19 @@ impl Playable {
         Ok(Played { run, violations, unmet, idle })
     }
 
-    fn unmet(&self, run: &Run, violations: &[Violation]) -> Vec<String> {
+    fn unmet(&self, run: &Run, violations: &[Violation]) -> Vec<Unmet> {
         let expected = self.script().expect.iter().flatten();
         let broken = |name: &str| violations.iter().any(|violation| violation.promise == name);
         let unmet = expected.clone().filter_map(|expect| {
             let promise = self.system.promise(&expect.promise)?;
             match (expect.word, promise.check) {
-                (Expectation::Sometimes, Check::Sometimes(seen)) => (!seen(&run.trace))
-                    .then(|| format!("expected to see: {}; it did not happen", promise.name)),
-                (Expectation::Violates, _) => (!broken(promise.name))
-                    .then(|| format!("expected to break: {}; it holds", promise.name)),
-                // Said again below, as what is broken.
+                (Expectation::Sometimes, Check::Sometimes(seen)) => {
+                    (!seen(&run.trace)).then_some(Unmet::NotSeen(promise.name))
+                }
+                (Expectation::Violates, _) => {
+                    (!broken(promise.name)).then_some(Unmet::Held(promise.name))
+                }
+                // A promise that must hold and does not is among the surprises below.
                 _ => None,
             }
         });
@@ -99,12 +123,12 @@ impl Playable {
                 expect.word == Expectation::Violates && expect.promise == violation.promise
             })
         });
-        let surprises = surprises.map(|violation| format!("broken: {}", violation.promise));
+        let surprises = surprises.map(|violation| Unmet::Broken(violation.promise));
         surprises.chain(unmet).collect()
     }
 }
 
-/// Every worker that the script names must exist.
+/// Refuses a script that names a worker that does not exist.
 fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), ScriptError> {
     let scenario = &file.script.scenario;
     let roster = Roster::of(&variant.mount);
@@ -120,7 +144,7 @@ fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), 
         }
     }
     for (place, on) in file.faults_on() {
-        // What names a call was checked when the script was read; what does not, names a host.
+        // Names of calls were checked when the script was read; any other name is a host's.
         let name = Filter::parse(on).call().to_string();
         let is_call = OpCode::all().any(|call| Filter::parse(&name).fits(call.name()));
         if !is_call && !roster.may_crash(&name) {
@@ -132,7 +156,9 @@ fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), 
         let mut rules = scenario.faults.iter().filter(|rule| rule.on.call() == name);
         let of_object = |rule: &ScriptedFault| rule.fault == Fault::Evict || rule.code.is_some();
         if !is_call && rules.any(of_object) && !roster.is_object(&name) {
-            let wrong = format!("`{name}` is no object, which alone has memory and turns to lose");
+            let wrong = format!(
+                "`{name}` is not a durable object, and only those have memory and turns to lose"
+            );
             return Err(file.object(place, wrong, "name an object, as `CLASS:name`"));
         }
         let mut kills = scenario.kills.iter().filter(|kill| *kill.host == *name);
@@ -144,7 +170,7 @@ fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), 
     Ok(())
 }
 
-/// Every promise that the script expects something of must exist, and be of the sort expected.
+/// Refuses a script that expects something of an unknown promise, or the wrong kind of thing.
 fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
     for (index, expect) in file.script.expect.iter().flatten().enumerate() {
         let place = ScriptPlace::Expect(index);
@@ -170,7 +196,7 @@ fn suits(word: Expectation, promise: &Promise) -> bool {
     }
 }
 
-/// Scripted faults that left no mark in the trace. One left to chance may well stay away.
+/// Scripted faults that do not appear in the trace, except those with a `chance`, which may stay away.
 fn idle(script: &Script, run: &Run) -> Vec<String> {
     let struck = |rule: &ScriptedFault| {
         run.trace.events().iter().any(|event| match &event.kind {

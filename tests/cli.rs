@@ -38,6 +38,7 @@ fn list_names_everything() {
     assert_eq!(relay["variants"][0]["name"], "reference");
     assert_eq!(relay["variants"][0]["expected"], "holds");
     assert!(relay["promises"].as_array().unwrap().len() > 5);
+    assert_eq!(relay["promises"], relay["invariants"], "the contract has the second name");
     assert!(json["faults"].as_array().unwrap().iter().any(|fault| fault["name"] == "lose_reply"));
     assert!(json["scenarios"].as_array().unwrap().len() >= 6);
     let text = thunderhead(root(), &["list"]);
@@ -86,7 +87,8 @@ fn every_planted_bug_is_found_shrunk_and_written_as_a_file_that_replays() {
             let replayed = replayed.json();
             assert_eq!(replayed["traceHash"], violation["traceHash"]);
             let broken = replayed["violations"].as_array().unwrap();
-            assert!(broken.iter().any(|b| b["invariant"] == violation["invariant"]));
+            assert!(broken.iter().any(|b| b["promise"] == violation["promise"]));
+            assert_eq!(violation["promise"], violation["invariant"], "the contract has both");
             assert_eq!(thunderhead(&folder, &["run", file]).code, 1);
             assert_eq!(thunderhead(&folder, &["trace", file]).code, 0);
         }
@@ -130,7 +132,7 @@ fn a_failure_is_told_in_five_lines_and_its_history() {
 fn every_run_with_at_most_two_crashes_is_enumerated_and_holds() {
     let folder = scratch("enumerate");
     let crashes = "crash_before,crash_after,crash";
-    let args = ["--strategy", "enumerate", "--storm", crashes, "--max-crashes", "2"];
+    let args = ["--strategy", "enumerate", "--faults", crashes, "--max-crashes", "2"];
     let json = explore(&folder, &[&args[..], &["--max-deviations", "2"]].concat()).json();
     assert_eq!(
         (&json["ok"], &json["complete"]),
@@ -146,16 +148,18 @@ fn every_run_with_at_most_two_crashes_is_enumerated_and_holds() {
 fn a_fault_that_nothing_survives_is_drawn_when_it_is_asked_for() {
     let folder = scratch("storm");
     assert_eq!(explore(&folder, &["--runs", "100"]).code, 0);
-    let lost = explore(&folder, &["--runs", "100", "--storm", "lose_event"]);
+    let lost = explore(&folder, &["--runs", "100", "--faults", "lose_event"]);
     assert_eq!(lost.code, 1, "{}", lost.stdout);
     assert!(lost.stdout.contains("every upload has its receipt"), "{}", lost.stdout);
     assert!(lost.stdout.contains("lose_event"), "{}", lost.stdout);
+    let former = explore(&folder, &["--runs", "100", "--storm", "lose_event"]);
+    assert_eq!(former.json()["traceHash"], lost.json()["traceHash"], "--storm is the former name");
 }
 
 #[test]
 fn the_requests_of_a_script_are_enumerated_in_place_of_the_smallest_workload() {
     let two = root().join("scenarios/swapped-notifications.toml");
-    let args = ["--strategy", "enumerate", "--storm", "crash", "--max-deviations", "1"];
+    let args = ["--strategy", "enumerate", "--faults", "crash", "--max-deviations", "1"];
     let ask = |more: &[&str]| explore(&scratch("requests"), &[&args[..], more].concat());
     let (one, two) = (ask(&[]).json(), ask(&["--requests", two.to_str().unwrap()]).json());
     assert_eq!((&one["complete"], &two["complete"]), (&Value::Bool(true), &Value::Bool(true)));
@@ -232,8 +236,8 @@ fn nothing_is_left_behind_where_a_failure_cannot_be_written() {
 }
 
 #[test]
-fn a_scenario_that_disappoints_exits_with_one() {
-    let folder = scratch("disappoints");
+fn a_scenario_whose_expectations_are_unmet_exits_with_one() {
+    let folder = scratch("unmet");
     let head = "story = \"Nothing happens.\"\nsystem = \"relay\"\n";
     let send = "send = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]\n";
     for (rest, said) in [

@@ -24,7 +24,7 @@ fn every_scenario_tells_its_story_and_nothing_else() {
     for path in scripts() {
         let plan = plan(&path);
         let played = plan.play().unwrap();
-        assert_eq!(played.unmet, Vec::<String>::new(), "{}", path.display());
+        assert_eq!(played.unmet, [], "{}", path.display());
         assert_eq!(played.idle, Vec::<String>::new(), "{}", path.display());
         let history = format!("{}\n\n{}", plan.script().story, played.run.trace);
         let name = path.file_stem().unwrap().to_str().unwrap();

@@ -1,12 +1,12 @@
-//! `thunderhead check`: every system, every variant, every strategy, one table.
+//! `thunderhead check`: searches every variant of every system with every strategy.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thunderhead::explore::{Broken, Findings, Search, Strategy};
 use thunderhead::systems;
+use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_props::{Expected, System, Variant};
 use thunderhead_sim::FaultSet;
 
@@ -14,13 +14,13 @@ use super::progress::Progress;
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, explore, failure, list, report};
 
-/// What `check` is told.
+/// The arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// How long to search, all in all.
+    /// How long to search, in total.
     #[arg(long, default_value_t = 20, conflicts_with = "runs")]
     seconds: u64,
-    /// Search so many runs per variant and strategy instead, which is the same every time.
+    /// Play this many runs per variant and strategy instead, which gives the same result every time.
     #[arg(long)]
     runs: Option<u64>,
     /// The first seed.
@@ -29,7 +29,8 @@ pub struct Args {
     /// How many threads [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Where surprises are written; with this option, expected refutations too.
+    /// The folder for failure files [default: failures, and only for what should hold]; when given,
+    /// expected refutations are written as well.
     #[arg(long)]
     out: Option<PathBuf>,
 }
@@ -42,7 +43,7 @@ struct Checked {
     complete: bool,
     /// The smallest failure of each broken promise, with the search that found it.
     broken: Vec<(Search, Broken, Option<PathBuf>)>,
-    /// What a reference never showed: without it the check would prove little.
+    /// The `sometimes` promises that a reference never showed, without which a check proves little.
     unseen: Vec<&'static str>,
 }
 
@@ -63,7 +64,7 @@ pub fn check(args: &Args) -> Result<Answer, CliError> {
         .iter()
         .flat_map(|system| system.variants.iter().map(move |variant| (*system, variant)))
         .collect();
-    // Specimens end as soon as they are refuted, and leave the rest of their time to what must hold.
+    // A variant that is refuted early leaves the rest of its time to those that must hold.
     work.sort_by_key(|(_, variant)| variant.expected == Expected::Holds);
     let watch = Stopwatch::start();
     let mut progress = Progress::new();
@@ -89,13 +90,13 @@ pub fn check(args: &Args) -> Result<Answer, CliError> {
     Ok(Answer { text, json, code: u8::from(!ok) })
 }
 
-/// Where a variant stands in the catalogue.
+/// The position of a variant in the list of systems.
 fn place(system: &System, variant: &Variant) -> (Option<usize>, Option<usize>) {
     let system_at = systems::ALL.iter().position(|known| known.name == system.name);
     (system_at, system.variants.iter().position(|known| known.name == variant.name))
 }
 
-/// How far one variant is searched.
+/// How long one variant is searched.
 struct Budget<'a> {
     args: &'a Args,
     watch: Stopwatch,
@@ -137,7 +138,7 @@ fn one(
             runs: budget.args.runs.unwrap_or(u64::MAX),
             max_crashes: 3,
             max_deviations: 2,
-            storm: FaultSet::explored(),
+            faults: FaultSet::explored(),
             requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough,
@@ -170,7 +171,7 @@ fn merge(seen: &mut Vec<(&'static str, u64)>, now: Vec<(&'static str, u64)>) {
     }
 }
 
-/// What was not expected is always kept; what was, when somebody asked for it.
+/// Writes unexpected failures always, and expected ones when a folder is given.
 fn write_files(args: &Args, line: &mut Checked) -> Result<(), CliError> {
     let surprising = line.variant.expected == Expected::Holds;
     let usual = surprising.then(|| PathBuf::from("failures"));

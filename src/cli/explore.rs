@@ -1,11 +1,11 @@
-//! `thunderhead explore SYSTEM`: hunts for broken promises in one system.
+//! `thunderhead explore SYSTEM`: searches one system for broken promises.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_props::System;
+use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_sim::{Fault, FaultSet};
 
 use super::progress::Progress;
@@ -13,13 +13,13 @@ use super::report::{self, Failing};
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, failure, input};
 
-/// What `explore` is told.
+/// The arguments of `explore`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The system; `list` has them all.
+    /// The system to search; `list` names all of them.
     #[arg(value_parser = input::system)]
     system: &'static System,
-    /// The variant; the one that must hold when not said.
+    /// The variant to search [default: the reference, which must hold].
     #[arg(long)]
     variant: Option<String>,
     /// How many runs [default: 1000; for enumerate, all within the bounds].
@@ -34,19 +34,21 @@ pub struct Args {
     /// How many crashes a run may draw.
     #[arg(long, default_value_t = 3)]
     max_crashes: u32,
-    /// For enumerate: how many choices of a run may be other than benign.
+    /// For enumerate: how many choices of a run may deviate from the benign one.
     #[arg(long, default_value_t = 2)]
     max_deviations: usize,
-    /// The faults to choose among; guided draws all [default: all but lose_event, which nothing survives].
-    #[arg(long, value_delimiter = ',')]
-    storm: Vec<Fault>,
+    /// The faults that may happen, separated by commas; guided ignores it [default: all but lose_event,
+    /// which no system survives].
+    // `--storm` is the former name, which scripts may still use.
+    #[arg(long, alias = "storm", value_delimiter = ',')]
+    faults: Vec<Fault>,
     /// For enumerate: the script whose requests are sent [default: the smallest workload].
     #[arg(long)]
     requests: Option<PathBuf>,
-    /// How many threads [default: one per core]; the answer is the same for any number.
+    /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Where failures are written; made when there is one.
+    /// The folder for failure files, created when there is a failure.
     #[arg(long, default_value = "failures")]
     out: PathBuf,
 }
@@ -60,7 +62,7 @@ fn strategy(name: &str) -> Result<Strategy, String> {
     })
 }
 
-/// As many threads as asked for, or one per core.
+/// The number of threads asked for, or one per core.
 pub fn jobs(asked: Option<u16>) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     asked.map_or_else(cores, usize::from)
@@ -68,7 +70,7 @@ pub fn jobs(asked: Option<u16>) -> usize {
 
 pub fn explore(args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
-    let storm: FaultSet = args.storm.iter().copied().collect();
+    let faults: FaultSet = args.faults.iter().copied().collect();
     let requests = match &args.requests {
         Some(path) => Some(input::script(path)?.script.scenario.requests),
         None => None,
@@ -81,7 +83,7 @@ pub fn explore(args: &Args) -> Result<Answer, CliError> {
         runs: args.runs.unwrap_or(usual),
         max_crashes: args.max_crashes,
         max_deviations: args.max_deviations,
-        storm: if args.storm.is_empty() { FaultSet::explored() } else { storm },
+        faults: if args.faults.is_empty() { FaultSet::explored() } else { faults },
         requests,
         jobs: jobs(args.jobs),
         enough: &[],
@@ -175,13 +177,13 @@ fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64)
         "traceHash": findings.trace_hash,
         "complete": findings.complete,
         "sometimes": findings.seen.iter().map(|(name, times)| json!({
-            "invariant": name, "times": times,
+            "promise": name, "invariant": name, "times": times,
         })).collect::<Vec<_>>(),
         "violations": violations.map(|(broken, file)| violation(search, broken, Some(file))).collect::<Vec<_>>(),
     })
 }
 
-/// A shrunk violation for tools.
+/// The JSON object of a shrunk violation.
 pub fn violation(search: &Search, broken: &Broken, file: Option<&Path>) -> Value {
     let mut json = report::violation(&broken.run, &broken.violation);
     json["times"] = json!(broken.times);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use thunderhead::VERSION;
-use thunderhead::explore::{Broken, Search};
+use thunderhead_props::explore::{Broken, Search};
 use thunderhead_sim::{Failure, Script, ScriptChoices};
 
 use super::CliError;
@@ -32,7 +32,7 @@ pub fn script(search: &Search, broken: &Broken) -> Script {
     }
 }
 
-/// Writes the failure into a folder, which is made when it is not there, and says where.
+/// Writes the failure into a folder, which is created if need be, and returns its path.
 pub fn write(folder: &Path, search: &Search, broken: &Broken) -> Result<PathBuf, CliError> {
     let path = folder.join(name(search, broken));
     let written = write_whole(&path, &script(search, broken).to_toml());
@@ -55,7 +55,7 @@ fn name(search: &Search, broken: &Broken) -> String {
     format!("{}-{}-{promise}-{origin}.toml", search.system.name, search.variant.name)
 }
 
-/// All of it or nothing: a reader never meets half a file.
+/// Writes a file through a draft beside it, so that no reader sees half of it.
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! Reads what the command line names: files, systems, variants.
+//! Reads what the command line names: files, systems and variants.
 
 use std::path::{Path, PathBuf};
 
@@ -24,15 +24,15 @@ pub fn script(path: &Path) -> Result<ScriptFile, CliError> {
 pub struct Scenario {
     /// A scenario script, or a failure file.
     file: PathBuf,
-    /// Play its requests and its weather on this variant; all that is expected then is that it holds.
+    /// Play its requests and its faults on this variant, of which all that is expected is that it holds.
     #[arg(long)]
     variant: Option<String>,
 }
 
 impl Scenario {
     /// The script, with every name looked up.
-    pub fn plan(&self) -> Result<Playable, CliError> {
-        let own = plan(&self.file)?;
+    pub fn playable(&self) -> Result<Playable, CliError> {
+        let own = playable(&self.file)?;
         match &self.variant {
             None => Ok(own),
             Some(name) => {
@@ -44,7 +44,7 @@ impl Scenario {
 }
 
 /// The script in a file, with every name looked up.
-pub fn plan(path: &Path) -> Result<Playable, CliError> {
+pub fn playable(path: &Path) -> Result<Playable, CliError> {
     Ok(Playable::new(script(path)?)?)
 }
 

@@ -1,4 +1,4 @@
-//! `thunderhead list`: everything that has a name.
+//! `thunderhead list`: systems, variants, promises, faults and scenarios.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use thunderhead_sim::{Script, fault};
 
 use super::{Answer, CliError, input};
 
-/// What `list` is told.
+/// The arguments of `list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The folder of the scenario scripts.
@@ -67,6 +67,14 @@ fn describe(text: &mut String, system: &System) {
 }
 
 fn document(system: &System) -> Value {
+    let promises = system.promises().map(|promise| {
+        json!({
+            "name": promise.name,
+            "about": promise.about,
+            "property": promise.check.word(),
+        })
+    });
+    let promises: Vec<Value> = promises.collect();
     json!({
         "name": system.name,
         "about": system.about,
@@ -75,15 +83,13 @@ fn document(system: &System) -> Value {
             "about": variant.about,
             "expected": expected(variant.expected),
         })).collect::<Vec<_>>(),
-        "promises": system.promises().map(|promise| json!({
-            "name": promise.name,
-            "about": promise.about,
-            "property": promise.check.word(),
-        })).collect::<Vec<_>>(),
+        "promises": promises,
+        // The contract of the command line names promises so, and tools depend on it.
+        "invariants": promises,
     })
 }
 
-/// The word for what must come of a variant.
+/// The word for what is expected of a variant.
 pub fn expected(expected: Expected) -> &'static str {
     match expected {
         Expected::Holds => "holds",
@@ -91,7 +97,7 @@ pub fn expected(expected: Expected) -> &'static str {
     }
 }
 
-/// The scripts in a folder, by name; none when there is no such folder.
+/// The scripts in a folder, sorted by name; empty when there is no such folder.
 fn scenarios(folder: &Path) -> Result<Vec<(PathBuf, Script)>, CliError> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));

@@ -1,4 +1,4 @@
-//! A progress bar on the terminal, and nothing at all without one.
+//! A progress bar on the terminal; without a terminal it prints nothing.
 
 use std::io::{IsTerminal, Write};
 
@@ -13,7 +13,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar, drawn only if somebody watches.
+    /// Creates a bar, which is drawn only if standard error is a terminal.
     pub fn new() -> Progress {
         Progress { terminal: std::io::stderr().is_terminal(), shown: String::new() }
     }

@@ -1,4 +1,4 @@
-//! `thunderhead replay FILE`: the exact run again, or a clear word on why it is not the same.
+//! `thunderhead replay FILE`: plays a recorded run again, and says where it differs.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
 use super::report::{self, Failing};
 use super::{Answer, CliError, input, run};
 
-/// What `replay` is told.
+/// The arguments of `replay`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A failure file, as `explore` writes them.
+    /// A failure file that `explore` or `check` wrote.
     file: PathBuf,
 }
 
@@ -23,25 +23,25 @@ pub fn replay(args: &Args) -> Result<Answer, CliError> {
     let text = input::text(&args.file)?;
     let name = args.file.display().to_string();
     let other = Script::version_of(&text).filter(|version| version != VERSION);
-    let plan = Script::parse(&name, &text).and_then(Playable::new);
-    let plan = match (plan, &other) {
-        (Ok(plan), _) => plan,
+    let playable = Script::parse(&name, &text).and_then(Playable::new);
+    let playable = match (playable, &other) {
+        (Ok(playable), _) => playable,
         (Err(error), None) => return Err(error.into()),
         (Err(error), Some(version)) => {
-            return Err(CliError::SetupError(format!("{}:\n{error}", made_by(&name, version))));
+            return Err(CliError::Mismatch(format!("{}:\n{error}", made_by(&name, version))));
         }
     };
-    let Some(failure) = plan.script().failure.clone() else {
+    let Some(failure) = playable.script().failure.clone() else {
         return Err(CliError::Input(format!(
             "{name}: nothing is recorded here: there is no [failure] table\n  `thunderhead run {name}` plays a scenario; a failure file without that table was cut off"
         )));
     };
-    let played = plan.play().map_err(|misfit| CliError::SetupError(format!("{name}: {misfit}")))?;
-    let misfits = misfits(&plan, &failure, &played.run, other.as_deref());
+    let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
+    let misfits = misfits(&playable, &failure, &played.run, other.as_deref());
     Ok(if misfits.is_empty() {
-        same(&plan, &played)
+        same(&playable, &played)
     } else {
-        differs(&plan, &failure, &played, &misfits)
+        differs(&playable, &failure, &played, &misfits)
     })
 }
 
@@ -49,13 +49,13 @@ fn made_by(name: &str, version: &str) -> String {
     format!("{name}: made by thunderhead {version}, this is {VERSION}: the run may be another one")
 }
 
-/// Everything in which this run is not the one that was recorded.
-fn misfits(plan: &Playable, failure: &Failure, run: &Run, other: Option<&str>) -> Vec<String> {
+/// The ways in which this run differs from the recorded one.
+fn misfits(playable: &Playable, failure: &Failure, run: &Run, other: Option<&str>) -> Vec<String> {
     let mut misfits = Vec::new();
     if let Some(version) = other {
-        misfits.push(made_by(plan.file.name(), version));
+        misfits.push(made_by(playable.file.name(), version));
     }
-    if let ScriptChoices::Tape(tape) = &plan.script().choices {
+    if let ScriptChoices::Tape(tape) = &playable.script().choices {
         misfits.extend(unfitting(tape, run));
     }
     let now = run.trace.hash();
@@ -65,7 +65,7 @@ fn misfits(plan: &Playable, failure: &Failure, run: &Run, other: Option<&str>) -
     misfits
 }
 
-/// The lines of a tape that this run never asked for, or asked with other options.
+/// The lines of a tape that this run never asked for, or asked for with another number of options.
 fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
     let actors = run.trace.actors();
     let lines = tape.0.iter().filter_map(|line| {
@@ -84,17 +84,17 @@ fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
     lines.collect()
 }
 
-/// The violation to tell of: of the promise that was recorded, or the first there is.
-fn recorded<'a>(plan: &Playable, played: &'a Played) -> Option<&'a Violation> {
+/// The violation to report: that of the recorded promise, or else the first.
+fn recorded<'a>(playable: &Playable, played: &'a Played) -> Option<&'a Violation> {
     let violations = &played.violations;
-    let promise = plan.script().failure.as_ref().map(|failure| &*failure.promise);
+    let promise = playable.script().failure.as_ref().map(|failure| &*failure.promise);
     let same = violations.iter().find(|violation| Some(violation.promise) == promise);
     same.or(violations.first())
 }
 
-fn same(plan: &Playable, played: &Played) -> Answer {
-    let name = plan.file.name();
-    let failing = recorded(plan, played);
+fn same(playable: &Playable, played: &Played) -> Answer {
+    let name = playable.file.name();
+    let failing = recorded(playable, played);
     let text = match failing {
         None => format!(
             "{}  the run is the one recorded, and it breaks no promise any more\n",
@@ -102,36 +102,36 @@ fn same(plan: &Playable, played: &Played) -> Answer {
         ),
         Some(violation) => {
             let mut text = report::explain(&Failing {
-                system: plan.system,
+                system: playable.system,
                 run: &played.run,
                 violation,
-                scenario: &plan.script().story,
-                origin: &run::origin(plan),
+                scenario: &playable.script().story,
+                origin: &run::origin(playable),
                 replay: &format!("thunderhead replay {name}"),
             });
             text += &report::history(&played.run, &format!("thunderhead trace {name}"));
             text
         }
     };
-    let json = run::document(plan, played, failing.is_none());
+    let json = run::document(playable, played, failing.is_none());
     Answer { text, json, code: u8::from(failing.is_some()) }
 }
 
-fn differs(plan: &Playable, failure: &Failure, played: &Played, misfits: &[String]) -> Answer {
-    let mut text = format!("{}  {} no longer fits\n", report::bad("MISFIT"), plan.file.name());
+fn differs(playable: &Playable, failure: &Failure, played: &Played, misfits: &[String]) -> Answer {
+    let mut text = format!("{}  {} no longer fits\n", report::bad("MISFIT"), playable.file.name());
     for misfit in misfits {
         let _ = writeln!(text, "  {misfit}");
     }
     let _ = writeln!(text, "  recorded  {}: {}", failure.promise, failure.message);
-    match recorded(plan, played) {
+    match recorded(playable, played) {
         None => text += "  now       every promise holds\n",
         Some(violation) => {
             let _ =
                 writeln!(text, "  now       {}: {}", violation.promise, violation.finding.message);
         }
     }
-    let _ = writeln!(text, "  see       thunderhead trace {}", plan.file.name());
-    let mut json = run::document(plan, played, false);
+    let _ = writeln!(text, "  see       thunderhead trace {}", playable.file.name());
+    let mut json = run::document(playable, played, false);
     json["misfits"] = json!(misfits);
     Answer { text, json, code: 3 }
 }

@@ -1,4 +1,4 @@
-//! Says what is broken: in five lines for eyes, in one object for tools.
+//! Describes a violation: in five lines of text, or as a JSON object.
 
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use thunderhead_props::{System, Violation};
 use thunderhead_sim::{EventKind, Run};
 
-/// A history of up to so many lines is shown with its failure; a longer one is for `trace`.
+/// The longest history that is printed with its failure; `trace` shows longer ones.
 const SHORT: usize = 60;
 
-/// What a failure is told with.
+/// What a failure is described with.
 pub struct Failing<'a> {
-    /// The system.
+    /// The system that fails.
     pub system: &'a System,
     /// The run that fails.
     pub run: &'a Run,
@@ -44,7 +44,7 @@ pub fn explain(failing: &Failing) -> String {
     text
 }
 
-/// The history, when it fits on a screen.
+/// The history when it fits on a screen, else the command that shows it.
 pub fn history(run: &Run, see: &str) -> String {
     let lines = run.trace.events().len();
     if lines <= SHORT {
@@ -54,7 +54,7 @@ pub fn history(run: &Run, see: &str) -> String {
     }
 }
 
-/// A violation for tools; the files and seeds are the caller's to add.
+/// The JSON object of a violation, without the file and the seed.
 pub fn violation(run: &Run, violation: &Violation) -> Value {
     let event = violation.finding.event.map(|at| {
         json!({
@@ -63,13 +63,15 @@ pub fn violation(run: &Run, violation: &Violation) -> Value {
         })
     });
     json!({
+        "promise": violation.promise,
+        // The contract of the command line names promises so, and tools depend on it.
         "invariant": violation.promise,
         "message": violation.finding.message,
         "event": event,
     })
 }
 
-/// How many faults a run shows, crashes not among them.
+/// How many faults a run has, without its crashes.
 pub fn faults(run: &Run) -> usize {
     run.trace.events().iter().filter(|event| matches!(event.kind, EventKind::Fault { .. })).count()
 }
@@ -82,12 +84,12 @@ pub fn count(number: impl TryInto<u64>, one: &str, many: &str) -> String {
     }
 }
 
-/// A word for what is as it should be.
+/// Paints a word green on a terminal.
 pub fn good(word: &str) -> String {
     paint(word, "32")
 }
 
-/// A word for what is not.
+/// Paints a word red on a terminal.
 pub fn bad(word: &str) -> String {
     paint(word, "31")
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use thunderhead::playable::{Playable, Played};
+use thunderhead::playable::{Playable, Played, Unmet};
 use thunderhead_sim::{ScriptChoices, Swarm};
 
 use super::report::{self, Failing};
 use super::{Answer, CliError, input};
 
-/// What `run` is told.
+/// The arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -17,61 +17,61 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> Result<Answer, CliError> {
-    let plan = args.scenario.plan()?;
-    let played = plan.play()?;
+    let playable = args.scenario.playable()?;
+    let played = playable.play()?;
     let ok = played.unmet.is_empty();
     for idle in &played.idle {
-        eprintln!("note: {}: {idle}", plan.file.name());
+        eprintln!("note: {}: {idle}", playable.file.name());
     }
     let mut text = String::new();
     for violation in &played.violations {
-        if played.unmet.contains(&format!("broken: {}", violation.promise)) {
+        if played.unmet.contains(&Unmet::Broken(violation.promise)) {
             text += &report::explain(&Failing {
-                system: plan.system,
+                system: playable.system,
                 run: &played.run,
                 violation,
-                scenario: &plan.script().story,
-                origin: &origin(&plan),
-                replay: &format!("thunderhead run {}", plan.file.name()),
+                scenario: &playable.script().story,
+                origin: &origin(&playable),
+                replay: &format!("thunderhead run {}", playable.file.name()),
             });
         }
     }
-    let unmet = played.unmet.iter().filter(|line| !line.starts_with("broken: "));
-    for line in unmet {
-        let _ = writeln!(text, "{}    {line}", report::bad("UNMET"));
+    let others = played.unmet.iter().filter(|unmet| !matches!(unmet, Unmet::Broken(_)));
+    for unmet in others {
+        let _ = writeln!(text, "{}    {unmet}", report::bad("UNMET"));
     }
     if ok {
         let lines = played.run.trace.events().len();
-        let (good, story) = (report::good("ok"), &plan.script().story);
+        let (good, story) = (report::good("ok"), &playable.script().story);
         let _ = writeln!(text, "{good}  {story}");
         let _ = writeln!(text, "    {lines} events, trace {}", played.run.trace.hash());
     } else {
-        let see = format!("thunderhead trace {}", plan.file.name());
+        let see = format!("thunderhead trace {}", playable.file.name());
         text += &report::history(&played.run, &see);
     }
-    Ok(Answer { text, json: document(&plan, &played, ok), code: u8::from(!ok) })
+    Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok) })
 }
 
-/// What `run` and `replay` tell tools.
-pub fn document(plan: &Playable, played: &Played, ok: bool) -> Value {
+/// The JSON document of `run` and `replay`.
+pub fn document(playable: &Playable, played: &Played, ok: bool) -> Value {
     let violations = played.violations.iter();
     json!({
         "ok": ok,
-        "file": plan.file.name(),
-        "story": plan.script().story,
-        "system": plan.system.name,
-        "variant": plan.variant.name,
+        "file": playable.file.name(),
+        "story": playable.script().story,
+        "system": playable.system.name,
+        "variant": playable.variant.name,
         "traceHash": played.run.trace.hash(),
         "lines": played.run.trace.events().len(),
         "violations": violations.map(|v| report::violation(&played.run, v)).collect::<Vec<_>>(),
-        "unmet": played.unmet,
+        "unmet": played.unmet.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "idle": played.idle,
     })
 }
 
-/// Where the choices of a plan come from, for eyes.
-pub fn origin(plan: &Playable) -> String {
-    let script = plan.script();
+/// Describes where the choices of a script come from.
+pub fn origin(playable: &Playable) -> String {
+    let script = playable.script();
     match &script.choices {
         ScriptChoices::Benign => "the script alone; nothing was left to chance".into(),
         ScriptChoices::Seed(seed) => {

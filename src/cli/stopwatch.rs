@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts it.
+    /// Starts measuring.
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
 
-    /// How long it has run.
+    /// The time since the start.
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
 
-    /// How many of `count` things were done in a second, rounded down.
+    /// The rate of `count` things per second, rounded down.
     pub fn per_second(self, count: u64) -> u64 {
         let micros = u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX).max(1);
         count.saturating_mul(1_000_000) / micros

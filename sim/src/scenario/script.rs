@@ -164,6 +164,8 @@ pub struct ScriptFile {
     file: String,
     text: String,
     places: BTreeMap<ScriptPlace, Range<usize>>,
+    /// The `on` of each fault, in the order of the file.
+    fault_targets: Vec<String>,
 }
 
 /// A part of a script that only a reader who knows the system can judge.
@@ -200,11 +202,9 @@ impl ScriptFile {
         ScriptError::new(&self.file, &self.text, span, wrong.into(), fix.into())
     }
 
-    /// The places of all faults, in the order of the file, with the names they strike.
+    /// The places of all faults, in the order of the file, with what their `on` says.
     pub fn faults_on(&self) -> impl Iterator<Item = (ScriptPlace, &str)> {
-        self.places
-            .iter()
-            .filter(|(place, _)| matches!(place, ScriptPlace::FaultOn(_)))
-            .map(|(place, span)| (*place, self.text[span.clone()].trim_matches(['"', '\''])))
+        let targets = self.fault_targets.iter().enumerate();
+        targets.map(|(index, on)| (ScriptPlace::FaultOn(index), on.as_str()))
     }
 }

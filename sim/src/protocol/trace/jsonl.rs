@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
@@ -44,24 +45,34 @@ impl fmt::Display for JsonlError {
 impl std::error::Error for JsonlError {}
 
 impl Trace {
-    /// One JSON object per event.
+    /// One JSON object per event, each on a line of its own.
     pub fn to_jsonl(&self) -> String {
         let mut text = String::new();
-        for (at, event) in self.events().iter().enumerate() {
-            let actor = self.actors()[usize::from(event.actor)].clone();
-            let (op, outcome) = self.carried(event);
-            let line = Line {
-                at: event.at,
-                n: at + 1,
-                actor,
-                kind: Cow::Borrowed(&event.kind),
-                op: op.map(Cow::Borrowed),
-                outcome: outcome.map(Cow::Borrowed),
-            };
+        for line in self.json_lines() {
             text += &serde_json::to_string(&line).expect("a trace event is always JSON");
             text.push('\n');
         }
         text
+    }
+
+    /// One JSON value per event, to be part of a larger document.
+    pub fn to_json(&self) -> Vec<Value> {
+        let value = |line| serde_json::to_value(line).expect("a trace event is always JSON");
+        self.json_lines().map(value).collect()
+    }
+
+    fn json_lines(&self) -> impl Iterator<Item = Line<'_>> {
+        self.events().iter().enumerate().map(|(at, event)| {
+            let (op, outcome) = self.carried(event);
+            Line {
+                at: event.at,
+                n: at + 1,
+                actor: self.actors()[usize::from(event.actor)].clone(),
+                kind: Cow::Borrowed(&event.kind),
+                op: op.map(Cow::Borrowed),
+                outcome: outcome.map(Cow::Borrowed),
+            }
+        })
     }
 
     /// Reads what [`Trace::to_jsonl`] wrote.

@@ -55,10 +55,10 @@ pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError>
     })?;
     let fields = Fields::new(text, root.get_ref(), 0..0, "a script", FIELDS)?;
     let drawn = fields.has("seed") || fields.has("tape");
-    let mut reader = Reader { text, drawn, places: BTreeMap::new() };
+    let mut reader = Reader { text, drawn, places: BTreeMap::new(), fault_targets: Vec::new() };
     let script = reader.script(&fields)?;
-    let places = reader.places;
-    Ok(ScriptFile { script, file: file.into(), text: source.into(), places })
+    let Reader { places, fault_targets, .. } = reader;
+    Ok(ScriptFile { script, file: file.into(), text: source.into(), places, fault_targets })
 }
 
 struct Reader<'a> {
@@ -66,6 +66,7 @@ struct Reader<'a> {
     /// Whether anything is left to chance, or to a tape that has the outcome.
     drawn: bool,
     places: BTreeMap<ScriptPlace, Range<usize>>,
+    fault_targets: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -185,6 +186,7 @@ impl<'a> Reader<'a> {
         let fault = self.fault_name(&fields.required("kind")?)?;
         let on = fields.required("on")?;
         self.places.insert(ScriptPlace::FaultOn(index), on.span);
+        self.fault_targets.push(on.value.into());
         let only = |field: &str, fits: bool, of: &str| match fields.has(field) && !fits {
             true => {
                 let wrong = format!("`{field}` means nothing for `{fault}`");

@@ -1,17 +1,17 @@
-//! Panics of the systems under test are events of a run, not news for the terminal.
+//! Keeps panics of the system under test off the terminal: the engine records them as events.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
 thread_local! {
-    /// What the last panic on this thread said; present while a search is on.
+    /// The message of the last panic on this thread; present while panics are kept quiet.
     static KEPT: Cell<Option<String>> = const { Cell::new(None) };
 }
 
 /// Does `work` without printing the panics that the engine catches and records.
 ///
-/// A panic that the engine does not catch is a bug of ours: it is printed after all and goes on.
+/// A panic that the engine does not catch is a bug of the harness: it is printed and resumed.
 pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

@@ -1,20 +1,22 @@
-//! The hunt in one variant of a system: many runs, merged in order, and the smallest of each kind
-//! of failure.
+//! A search of one variant of a system: many runs, counted in a fixed order, and the smallest failure
+//! of each promise.
 
 mod tally;
 
 use std::fmt;
 
-use thunderhead_props::search::{self, Strategy as Seeded};
-use thunderhead_props::{Guided, System, Variant, Violation, judge};
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
 };
 
+use crate::guided::Guided;
+use crate::promise::{Violation, judge};
 use crate::quiet::quietly;
+use crate::search::{self, Strategy as Seeded};
+use crate::system::{System, Variant};
 use tally::{Record, Tally};
 
-/// What to hunt, where and how far.
+/// Which variant to search, how, and for how long.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The system.
@@ -25,28 +27,28 @@ pub struct Search {
     pub strategy: Strategy,
     /// The first seed.
     pub seed: u64,
-    /// How many runs at most.
+    /// The most runs to play.
     pub runs: u64,
     /// How many crashes a run may draw.
     pub max_crashes: u32,
     /// How many deviations an enumerated run may have.
     pub max_deviations: usize,
-    /// The faults that are enumerated.
-    pub storm: FaultSet,
+    /// The faults that runs are chosen among; a guided search draws all explored faults.
+    pub faults: FaultSet,
     /// The requests of enumerated runs, in place of the smallest workload.
     pub requests: Option<Vec<ClientRequest>>,
-    /// On how many threads.
+    /// The number of threads, which does not change what is found.
     pub jobs: usize,
-    /// Promises of which one broken is enough.
+    /// The search ends once one of these promises is broken.
     pub enough: &'static [&'static str],
 }
 
 /// How runs are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strategy {
-    /// A new workload and a new weather for every seed.
+    /// A new workload and a new set of faults for every seed.
     Random,
-    /// The same, with deliveries ordered by changing priorities.
+    /// Like `Random`, with deliveries ordered by changing priorities.
     Pct,
     /// Every run of the smallest workload within bounds.
     Enumerate,
@@ -76,14 +78,14 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a hunt brought home.
+/// What a search found.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// How many runs there were.
     pub runs: u64,
     /// A hash over all their traces in order, the same for any number of jobs.
     pub trace_hash: TraceHash,
-    /// Whether every run within the bounds was visited; only enumeration can say.
+    /// Whether every run within the bounds was visited; known for enumeration only.
     pub complete: Option<bool>,
     /// In how many runs each `sometimes` was seen.
     pub seen: Vec<(&'static str, u64)>,
@@ -102,23 +104,23 @@ pub struct Broken {
     pub seed: Option<u64>,
     /// How many choices that run had made.
     pub shrunk_from: usize,
-    /// The plan and the choices.
+    /// The shrunk scenario and its choices.
     pub case: Case,
-    /// The run.
+    /// The run of that case.
     pub run: Run,
 }
 
-/// How many runs are dealt to the threads at once. It is part of what a guided search does, so it
-/// does not depend on the number of threads.
+/// How many runs a guided search deals to the threads at once. It learns from whole batches, so the
+/// size must not depend on the number of threads.
 const BATCH: u64 = 64;
-/// How many seeds are dealt at once. A thread that ends takes its databases with it, and opening new
-/// ones costs as much as a hundred runs.
+/// How many seeds are dealt to the threads at once. Databases are pooled per thread and closed with
+/// it, and opening new ones costs as much as a hundred runs.
 const SEEDS: u64 = 512;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
 
 impl Search {
-    /// Hunts. After each batch `go_on` hears how many runs there were and may end it.
+    /// Plays the runs. After each batch, `go_on` is told how many there were and may end the search.
     pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {
         let mut tally = Tally::new(self.system, SHRUNK);
         let mut ended = |tally: &Tally| {
@@ -137,9 +139,9 @@ impl Search {
         Ok(Findings { runs, trace_hash, complete, seen, broken })
     }
 
-    /// The weather of the run that `seed` stands for.
+    /// The faults that the run of `seed` may draw.
     pub fn swarm(&self, seed: u64) -> Swarm {
-        Swarm::of_seed(seed, self.storm)
+        Swarm::of_seed(seed, self.faults)
     }
 
     fn seeds(
@@ -160,7 +162,7 @@ impl Search {
                     seed,
                     strategy,
                     self.max_crashes,
-                    self.storm,
+                    self.faults,
                 );
                 self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
             });
@@ -201,13 +203,13 @@ impl Search {
         Ok(())
     }
 
-    /// One thread: where the next run deviates depends on how the last one went.
+    /// Uses one thread, because where the next run deviates depends on the last one.
     fn enumerate(
         &self,
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<bool, SetupError> {
-        let mut scenario = search::to_enumerate(self.system, self.storm, self.max_crashes);
+        let mut scenario = search::to_enumerate(self.system, self.faults, self.max_crashes);
         if let Some(requests) = &self.requests {
             scenario.requests = requests.clone();
         }
@@ -272,7 +274,7 @@ impl Search {
         })
     }
 
-    /// The smallest case that breaks the same promise, with the run it gives.
+    /// The smallest case that still breaks `promise`, with its run.
     fn shrink(&self, promise: &str, case: Case) -> Option<(Case, Run, Violation)> {
         let shrinker = search::smallest(self.system, self.variant, case, promise);
         let best = shrinker.best();
@@ -280,7 +282,7 @@ impl Search {
         let (run, violations) =
             search::check(self.system, self.variant, &best.scenario, &source).ok()?;
         let violation = violations.into_iter().find(|found| found.promise == promise)?;
-        // What the run consumed: a choice that is never asked for has no place in a file.
+        // The tape that the run consumed, without choices that it never asked for.
         let case = Case { scenario: best.scenario.clone(), tape: run.tape() };
         Some((case, run, violation))
     }

@@ -1,11 +1,12 @@
-//! Counts runs, and keeps the few smallest failures of each promise until there is time to shrink.
+//! Counts runs, and keeps the few smallest failures of each promise, which are shrunk at the end.
 
 use std::collections::BTreeMap;
 
-use thunderhead_props::{System, Violation};
 use thunderhead_sim::{Case, Run, TraceHash};
 
 use super::Broken;
+use crate::promise::Violation;
+use crate::system::System;
 
 /// What is kept of a run.
 pub struct Record {

@@ -1,6 +1,7 @@
 //! Plain values that every other layer uses: bytes, simulated time, stable hashes, random numbers.
 
 pub mod body;
+pub mod call;
 pub mod hash;
 pub(crate) mod push_in_place;
 pub mod rng;

@@ -15,7 +15,7 @@ use crate::engine::world::{
     WORKFLOWS_ACTOR, World, service,
 };
 use crate::protocol::error::Error;
-use crate::protocol::fault::{CallClass, Fault};
+use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectError;
 use crate::protocol::op::Op;
 use crate::protocol::reply::{Outcome, Reply};
@@ -24,6 +24,7 @@ use crate::services::d1;
 use crate::services::queue::{self, BatchResult, MessageBatch};
 use crate::services::r2;
 use crate::services::workflow;
+use crate::values::call::CallClass;
 use crate::values::push_in_place::push_in_place;
 
 /// How long a caller waits for a reply that does not come.

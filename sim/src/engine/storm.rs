@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use crate::choices::{Choices, HostKey, Odds};
 use crate::engine::verdict::{Verdict, Wanted};
-use crate::protocol::fault::{CallClass, Fault, FaultSet};
+use crate::protocol::fault::{Fault, FaultSet};
 use crate::protocol::op::Op;
 use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::scenario::Scenario;
 use crate::scenario::scripted_fault::{ScriptedFault, glob};
+use crate::values::call::CallClass;
 
 /// How long a crashed host stays down.
 const DOWNTIMES: [Duration; 4] = [

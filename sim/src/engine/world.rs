@@ -20,7 +20,7 @@ use crate::engine::storm::Storm;
 use crate::engine::task::{Task, TaskWaker, Waits, Woken};
 use crate::engine::verdict::Verdict;
 use crate::protocol::error::Error;
-use crate::protocol::fault::{CallClass, Fault};
+use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::op::Op;
 use crate::protocol::reply::Outcome;
@@ -32,6 +32,7 @@ use crate::services::d1::D1;
 use crate::services::queue::{QueueId, Queues};
 use crate::services::r2::R2;
 use crate::services::workflow::Workflows;
+use crate::values::call::CallClass;
 use crate::values::push_in_place::push_in_place;
 use crate::values::time::Time;
 

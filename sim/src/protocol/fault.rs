@@ -12,6 +12,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::services::ai;
+use crate::values::call::CallClass;
 
 /// What there is to know about a fault, apart from what it does.
 #[derive(Debug)]
@@ -303,47 +304,6 @@ impl<'de> Deserialize<'de> for Fault {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Fault, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
-}
-
-/// The kind of boundary that a call crosses, which decides what faults can strike it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CallClass {
-    /// A host calls a platform service.
-    Service,
-    /// A host or a client calls a worker.
-    Fetch,
-    /// The platform hands work to a worker.
-    Delivery,
-    /// One service tells another.
-    Event,
-    /// A host calls a durable object.
-    Rpc,
-    /// A message on an open connection.
-    Socket,
-    /// A host asks a model.
-    Ai,
-    /// A host creates a workflow instance.
-    Create,
-    /// The engine of a workflow writes its own journal.
-    Journal,
-    /// A host reads a database in a session that lets a replica answer.
-    Read,
-}
-
-impl CallClass {
-    /// Every class, in the order of their discriminants.
-    pub const ALL: [CallClass; 10] = [
-        CallClass::Service,
-        CallClass::Fetch,
-        CallClass::Delivery,
-        CallClass::Event,
-        CallClass::Rpc,
-        CallClass::Socket,
-        CallClass::Ai,
-        CallClass::Create,
-        CallClass::Journal,
-        CallClass::Read,
-    ];
 }
 
 /// A set of faults.

@@ -172,6 +172,9 @@ impl ObjectError {
         ObjectError { retryable: true, ..ObjectError::new("Network connection lost.") }
     }
 
+    /// The places in the list of [`ObjectError::refusals`], which have no numbers.
+    pub(crate) const REFUSALS: &[u32] = &[1, 2, 3, 4];
+
     /// The refusals of an object that has too much to do; nothing has happened.
     pub(crate) fn refusals() -> [ObjectError; 4] {
         [

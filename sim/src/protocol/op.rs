@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::protocol::error::Error;
-use crate::protocol::fault::CallClass;
 use crate::protocol::http::Request;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::site::OpCode;
@@ -17,6 +16,7 @@ use crate::services::queue;
 use crate::services::r2;
 use crate::services::workflow;
 use crate::values::body::Body;
+use crate::values::call::{Call, CallClass};
 
 /// Everything that can be asked at the doorway, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -93,82 +93,53 @@ pub enum Op {
     },
 }
 
+const FETCH: Call = Call { id: 9, name: "fetch", codes: &[] };
+const ALARM: Call = Call { id: 10, name: "object.alarm", codes: &[] };
+const CONNECT: Call = Call { id: 11, name: "object.connect", codes: ObjectError::REFUSALS };
+const MESSAGE: Call = Call { id: 12, name: "object.message", codes: &[] };
+const PUSH: Call = Call { id: 13, name: "object.push", codes: &[] };
+const RPC: Call = Call { id: 14, name: "object.rpc", codes: ObjectError::REFUSALS };
+const DELIVER: Call = Call { id: 15, name: "queue.deliver", codes: &[] };
+const NOTIFY: Call = Call { id: 28, name: "r2.notify", codes: &[] };
+
+/// Every kind of call. A service brings its own.
+pub(crate) const CALLS: &[&[Call]] = &[
+    ai::CALLS,
+    d1::CALLS,
+    queue::CALLS,
+    r2::CALLS,
+    workflow::CALLS,
+    &[FETCH, ALARM, CONNECT, MESSAGE, PUSH, RPC, DELIVER, NOTIFY],
+];
+
 impl Op {
-    /// The name of this kind of call.
+    /// The kind of call that it is.
     pub fn code(&self) -> OpCode {
-        match self {
-            Op::R2(op) => match op.name() {
-                "abortMultipartUpload" => const { OpCode::of("r2.abortMultipartUpload") },
-                "completeMultipartUpload" => const { OpCode::of("r2.completeMultipartUpload") },
-                "copy" => const { OpCode::of("r2.copy") },
-                "createMultipartUpload" => const { OpCode::of("r2.createMultipartUpload") },
-                "delete" => const { OpCode::of("r2.delete") },
-                "get" => const { OpCode::of("r2.get") },
-                "head" => const { OpCode::of("r2.head") },
-                "lifecycleDelete" => const { OpCode::of("r2.lifecycleDelete") },
-                "list" => const { OpCode::of("r2.list") },
-                "put" => const { OpCode::of("r2.put") },
-                "uploadPart" => const { OpCode::of("r2.uploadPart") },
-                other => unreachable!("r2 has no {other}"),
-            },
-            Op::Queue(op) => match op.name() {
-                "metrics" => const { OpCode::of("queue.metrics") },
-                "send" => const { OpCode::of("queue.send") },
-                "sendBatch" => const { OpCode::of("queue.sendBatch") },
-                other => unreachable!("queues have no {other}"),
-            },
-            Op::Ai(_) => const { OpCode::of("ai.run") },
-            Op::D1(op) => match op.name() {
-                "all" => const { OpCode::of("d1.all") },
-                "batch" => const { OpCode::of("d1.batch") },
-                "dump" => const { OpCode::of("d1.dump") },
-                "exec" => const { OpCode::of("d1.exec") },
-                "first" => const { OpCode::of("d1.first") },
-                "raw" => const { OpCode::of("d1.raw") },
-                "run" => const { OpCode::of("d1.run") },
-                other => unreachable!("databases have no {other}"),
-            },
-            Op::Workflow(op) => match op.name() {
-                "begin" => const { OpCode::of("workflow.begin") },
-                "beginStep" => const { OpCode::of("workflow.beginStep") },
-                "create" => const { OpCode::of("workflow.create") },
-                "createBatch" => const { OpCode::of("workflow.createBatch") },
-                "delete" => const { OpCode::of("workflow.delete") },
-                "evict" => const { OpCode::of("workflow.evict") },
-                "finish" => const { OpCode::of("workflow.finish") },
-                "finishStep" => const { OpCode::of("workflow.finishStep") },
-                "get" => const { OpCode::of("workflow.get") },
-                "pause" => const { OpCode::of("workflow.pause") },
-                "restart" => const { OpCode::of("workflow.restart") },
-                "resume" => const { OpCode::of("workflow.resume") },
-                "sendEvent" => const { OpCode::of("workflow.sendEvent") },
-                "sleep" => const { OpCode::of("workflow.sleep") },
-                "sleepUntil" => const { OpCode::of("workflow.sleepUntil") },
-                "status" => const { OpCode::of("workflow.status") },
-                "terminate" => const { OpCode::of("workflow.terminate") },
-                "waitForEvent" => const { OpCode::of("workflow.waitForEvent") },
-                other => unreachable!("workflows have no {other}"),
-            },
-            Op::Fetch { .. } => const { OpCode::of("fetch") },
-            Op::Deliver { .. } => const { OpCode::of("queue.deliver") },
-            Op::Notify { .. } => const { OpCode::of("r2.notify") },
-            Op::Rpc { .. } => const { OpCode::of("object.rpc") },
-            Op::Alarm { .. } => const { OpCode::of("object.alarm") },
-            Op::Connect { .. } => const { OpCode::of("object.connect") },
-            Op::SocketMessage { .. } => const { OpCode::of("object.message") },
-            Op::Push { .. } => const { OpCode::of("object.push") },
-        }
+        OpCode::of(&match self {
+            Op::R2(op) => op.call(),
+            Op::Queue(op) => op.call(),
+            Op::Ai(op) => op.call(),
+            Op::D1(op) => op.call(),
+            Op::Workflow(op) => op.call(),
+            Op::Fetch { .. } => FETCH,
+            Op::Deliver { .. } => DELIVER,
+            Op::Notify { .. } => NOTIFY,
+            Op::Rpc { .. } => RPC,
+            Op::Alarm { .. } => ALARM,
+            Op::Connect { .. } => CONNECT,
+            Op::SocketMessage { .. } => MESSAGE,
+            Op::Push { .. } => PUSH,
+        })
     }
 
-    /// The sort of crossing it is.
+    /// The boundary that it crosses.
     pub fn class(&self) -> CallClass {
         match self {
-            Op::D1(op) if op.may_lag() => CallClass::Read,
-            Op::R2(_) | Op::Queue(_) | Op::D1(_) => CallClass::Service,
-            Op::Ai(_) => CallClass::Ai,
-            Op::Workflow(op) if op.engine().is_some() => CallClass::Journal,
-            Op::Workflow(op) if !workflow::Anomaly::of(op).is_empty() => CallClass::Create,
-            Op::Workflow(_) => CallClass::Service,
+            Op::R2(op) => op.class(),
+            Op::Queue(op) => op.class(),
+            Op::Ai(op) => op.class(),
+            Op::D1(op) => op.class(),
+            Op::Workflow(op) => op.class(),
             Op::Fetch { .. } => CallClass::Fetch,
             Op::Deliver { .. } | Op::Alarm { .. } => CallClass::Delivery,
             Op::Notify { .. } => CallClass::Event,
@@ -177,29 +148,14 @@ impl Op {
         }
     }
 
-    /// The transient errors that the platform may answer it with.
+    /// The transient errors that the platform may answer with.
     pub fn refusals(&self) -> Vec<Error> {
         match self {
-            Op::R2(op) => {
-                let codes = r2::transient_errors(op).iter();
-                codes.map(|code| Error::R2(r2::Error::for_op(op, *code))).collect()
-            }
-            Op::Queue(_) => {
-                let codes = queue::transient_errors().iter();
-                codes.map(|code| Error::Queue(queue::Error::service(*code))).collect()
-            }
-            Op::Ai(_) => {
-                let codes = ai::transient_errors().iter();
-                codes.map(|code| Error::Ai(ai::Error::service(*code))).collect()
-            }
-            Op::D1(op) => {
-                let errors = d1::transient_errors(op).iter();
-                errors.map(|error| Error::D1(d1::Error::Transient(*error))).collect()
-            }
-            Op::Workflow(op) => {
-                let codes = workflow::transient_errors(op).iter();
-                codes.map(|code| Error::Workflow(workflow::Error::service(*code))).collect()
-            }
+            Op::R2(op) => op.refusals().into_iter().map(Error::R2).collect(),
+            Op::Queue(op) => op.refusals().into_iter().map(Error::Queue).collect(),
+            Op::Ai(op) => op.refusals().into_iter().map(Error::Ai).collect(),
+            Op::D1(op) => op.refusals().into_iter().map(Error::D1).collect(),
+            Op::Workflow(op) => op.refusals().into_iter().map(Error::Workflow).collect(),
             Op::Rpc { .. } | Op::Connect { .. } => {
                 ObjectError::refusals().map(Error::Object).into()
             }
@@ -207,27 +163,16 @@ impl Op {
         }
     }
 
-    /// The platform's error of that code, if this call's service has one; `docs/platform.md` lists them.
+    /// The platform's error of that code, if this call can fail with it; `docs/platform.md` lists them.
     pub fn refusal(&self, code: u32) -> Option<Error> {
         match self {
-            Op::R2(op) => {
-                let code = r2::Code::from_number(code)?;
-                Some(Error::R2(r2::Error::for_op(op, code)))
-            }
-            Op::Queue(_) => {
-                let known = queue::transient_errors().contains(&code);
-                known.then(|| Error::Queue(queue::Error::service(code)))
-            }
-            Op::Ai(_) => {
-                let known = ai::documented_errors().any(|known| known == code);
-                known.then(|| Error::Ai(ai::Error::service(code)))
-            }
-            Op::Workflow(_) => {
-                let known = workflow::CREATE_ERRORS.contains(&code);
-                known.then(|| Error::Workflow(workflow::Error::service(code)))
-            }
-            // These have no numbers of their own: it is which one of their list.
-            Op::D1(_) | Op::Rpc { .. } | Op::Connect { .. } => {
+            Op::R2(op) => op.refusal(code).map(Error::R2),
+            Op::Queue(op) => op.refusal(code).map(Error::Queue),
+            Op::Ai(op) => op.refusal(code).map(Error::Ai),
+            Op::D1(op) => op.refusal(code).map(Error::D1),
+            Op::Workflow(op) => op.refusal(code).map(Error::Workflow),
+            // The errors of objects have no numbers: the code is a place in the list, from 1.
+            Op::Rpc { .. } | Op::Connect { .. } => {
                 let at = usize::try_from(code).ok()?.checked_sub(1)?;
                 self.refusals().into_iter().nth(at)
             }
@@ -238,17 +183,11 @@ impl Op {
     /// What it is about, as filters see it: `photos/cat.jpg`, `uploads`, `web/cat.jpg`.
     pub fn target(&self) -> String {
         match self {
-            Op::R2(op) => match op.key() {
-                Some(key) => format!("{}/{key}", op.bucket()),
-                None => op.bucket().to_string(),
-            },
-            Op::Queue(op) => op.queue().to_string(),
-            Op::Ai(op) => op.model.to_string(),
-            Op::D1(op) => op.database().to_string(),
-            Op::Workflow(op) => match op.instance() {
-                Some(id) => format!("{}/{id}", op.workflow()),
-                None => op.workflow().to_string(),
-            },
+            Op::R2(op) => op.target(),
+            Op::Queue(op) => op.target(),
+            Op::Ai(op) => op.target(),
+            Op::D1(op) => op.target(),
+            Op::Workflow(op) => op.target(),
             Op::Fetch { to, request } => format!("{to}{}", request.path),
             Op::Deliver { batch, .. } => batch.queue.to_string(),
             Op::Notify { event, .. } => format!("{}/{}", event.bucket, event.object.key),

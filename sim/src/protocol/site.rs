@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::protocol::op::CALLS;
+use crate::values::call::Call;
 use crate::values::hash::{StableHasher, mix};
 
 /// What is being chosen.
@@ -70,65 +72,29 @@ impl ChoiceKind {
     }
 }
 
-/// The names of the calls that pass the doorway. An [`OpCode`] is an index into this list; a new
-/// kind of call is a new line here, in its place: the list is searched by halves.
-const OPS: &[&str] = &[
-    "-",
-    "ai.run",
-    "d1.all",
-    "d1.batch",
-    "d1.dump",
-    "d1.exec",
-    "d1.first",
-    "d1.raw",
-    "d1.run",
-    "fetch",
-    "object.alarm",
-    "object.connect",
-    "object.message",
-    "object.push",
-    "object.rpc",
-    "queue.deliver",
-    "queue.metrics",
-    "queue.send",
-    "queue.sendBatch",
-    "r2.abortMultipartUpload",
-    "r2.completeMultipartUpload",
-    "r2.copy",
-    "r2.createMultipartUpload",
-    "r2.delete",
-    "r2.get",
-    "r2.head",
-    "r2.lifecycleDelete",
-    "r2.list",
-    "r2.notify",
-    "r2.put",
-    "r2.uploadPart",
-    "workflow.begin",
-    "workflow.beginStep",
-    "workflow.create",
-    "workflow.createBatch",
-    "workflow.delete",
-    "workflow.evict",
-    "workflow.finish",
-    "workflow.finishStep",
-    "workflow.get",
-    "workflow.pause",
-    "workflow.restart",
-    "workflow.resume",
-    "workflow.sendEvent",
-    "workflow.sleep",
-    "workflow.sleepUntil",
-    "workflow.status",
-    "workflow.terminate",
-    "workflow.waitForEvent",
-];
-
-/// How many slots a host has in the counter tables.
+/// The number of slots that a host has in the counter tables.
 pub(crate) const OPS_MAX: usize = 64;
-const _: () = assert!(OPS.len() <= OPS_MAX);
 
-/// The name of a kind of call, as one byte.
+/// The calls by number, taken from the lists of the services. Two calls with one number do not
+/// compile.
+const OPS: [Option<Call>; OPS_MAX] = {
+    let mut ops: [Option<Call>; OPS_MAX] = [None; OPS_MAX];
+    let mut service = 0;
+    while service < CALLS.len() {
+        let mut at = 0;
+        while at < CALLS[service].len() {
+            let call = CALLS[service][at];
+            let slot = &mut ops[call.id as usize];
+            assert!(call.id > 0 && slot.is_none(), "every call has a number of its own");
+            *slot = Some(call);
+            at += 1;
+        }
+        service += 1;
+    }
+    ops
+};
+
+/// A kind of call, as one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OpCode(u8);
 
@@ -138,44 +104,31 @@ impl OpCode {
 
     /// Every kind of call.
     pub fn all() -> impl Iterator<Item = OpCode> {
-        (1..OPS.len()).map(|at| OpCode(at as u8))
+        OPS.iter().flatten().map(OpCode::of)
     }
 
-    /// The code of `name`, found when the program is compiled; a name that does not exist does not
-    /// compile.
-    pub(crate) const fn of(name: &str) -> OpCode {
-        let mut at = 0;
-        while at < OPS.len() {
-            if same(OPS[at].as_bytes(), name.as_bytes()) {
-                return OpCode(at as u8);
-            }
-            at += 1;
-        }
-        panic!("every call has a line in the table")
+    pub(crate) const fn of(call: &Call) -> OpCode {
+        OpCode(call.id)
     }
 
     /// The code of `name`, if there is such a call.
     pub fn find(name: &str) -> Option<OpCode> {
-        OPS.binary_search(&name).ok().map(|at| OpCode(at as u8))
+        OpCode::all().find(|code| code.name() == name)
     }
 
     /// The name, for instance `r2.put`.
     pub fn name(self) -> &'static str {
-        OPS[usize::from(self.0)]
+        OPS[self.index()].map_or("-", |call| call.name)
+    }
+
+    /// The codes that a `fail` of this call can have in a script.
+    pub fn failures(self) -> &'static [u32] {
+        OPS[self.index()].map_or(&[], |call| call.codes)
     }
 
     pub(crate) fn index(self) -> usize {
         usize::from(self.0)
     }
-}
-
-/// `==` on bytes, which a `const fn` does not have.
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut at = 0;
-    while at < a.len() && at < b.len() && a[at] == b[at] {
-        at += 1;
-    }
-    at == a.len() && at == b.len()
 }
 
 /// A place where choices are made: what is chosen, at which host, for which call.
@@ -235,7 +188,8 @@ impl std::str::FromStr for Site {
             Some((host, op)) => (
                 host,
                 OpCode::find(op).ok_or_else(|| {
-                    format!("`{op}` is not a call: expected one of {}", OPS[1..].join(", "))
+                    let known: Vec<_> = OpCode::all().map(OpCode::name).collect();
+                    format!("`{op}` is not a call: expected one of {}", known.join(", "))
                 })?,
             ),
         };
@@ -248,8 +202,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn call_names_are_sorted_so_that_additions_have_one_place() {
-        assert!(OPS.windows(2).all(|pair| pair[0] < pair[1]));
+    fn call_numbers_are_pinned_because_seeds_depend_on_them() {
+        let numbers = ["-", "ai.run", "d1.run", "fetch", "queue.send", "r2.notify", "r2.put"];
+        let numbers = numbers.map(|name| OpCode::find(name).unwrap_or(OpCode::NONE).0);
+        assert_eq!(numbers, [0, 1, 8, 9, 17, 28, 29]);
+        assert_eq!(OpCode::find("workflow.waitForEvent"), Some(OpCode(48)));
+    }
+
+    #[test]
+    fn every_call_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = OpCode::all().map(OpCode::name).collect();
+        assert_eq!(names.len(), OpCode::all().count());
     }
 
     #[test]

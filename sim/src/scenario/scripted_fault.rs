@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::fault::{CallClass, Fault};
+use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
+use crate::values::call::CallClass;
 
 /// One scripted fault.
 ///

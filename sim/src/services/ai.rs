@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use error::{Error, documented_errors, transient_errors};
+pub use error::{Error, transient_errors};
 
 use crate::values::body::Body;
+use crate::values::call::{Call, CallClass};
 use crate::values::hash::StableHasher;
 
 /// The model that is simulated.
@@ -80,6 +81,38 @@ pub struct Op {
     pub model: Arc<str>,
     /// The bytes of the picture.
     pub image: Body,
+}
+
+const RUN: Call = Call { id: 1, name: "ai.run", codes: &error::DOCUMENTED };
+
+/// Every kind of call to this service.
+pub const CALLS: &[Call] = &[RUN];
+
+impl Op {
+    /// The kind of call that it is.
+    pub fn call(&self) -> Call {
+        RUN
+    }
+
+    /// The boundary that it crosses.
+    pub fn class(&self) -> CallClass {
+        CallClass::Ai
+    }
+
+    /// The errors that the platform may answer with instead of labels.
+    pub fn refusals(&self) -> Vec<Error> {
+        transient_errors().iter().map(|code| Error::service(*code)).collect()
+    }
+
+    /// The documented error with that code.
+    pub fn refusal(&self, code: u32) -> Option<Error> {
+        error::DOCUMENTED.contains(&code).then(|| Error::service(code))
+    }
+
+    /// The model that it is about, as scripts name it.
+    pub fn target(&self) -> String {
+        self.model.to_string()
+    }
 }
 
 impl fmt::Display for Op {

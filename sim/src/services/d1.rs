@@ -21,7 +21,7 @@ use store::Store;
 
 pub use bookmark::{Bookmark, Constraint};
 pub use error::{Error, TRANSIENT, Transient, transient_errors};
-pub use op::{Method, Op, ReadFrom, Session, Statement};
+pub use op::{CALLS, Method, Op, ReadFrom, Session, Statement};
 pub use reply::{Answer, D1Result, Meta, Reply};
 
 /// All databases of the account.

@@ -31,7 +31,7 @@ pub use error::{Error, transient_errors};
 pub use id::{BatchId, MessageId, QueueId};
 pub use message_batch::{Message, MessageBatch};
 pub use op::{
-    MAX_BACKLOG_BYTES, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_MESSAGE_BYTES,
+    CALLS, MAX_BACKLOG_BYTES, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_MESSAGE_BYTES,
     MINIFLARE_MAX_BATCH_BYTES, MessageSendRequest, Metrics, Op, Reply,
 };
 

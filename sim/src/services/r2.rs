@@ -40,7 +40,7 @@ pub use error::{Code, Error, transient_errors};
 pub use notification::{Action, CopySource, Notification, NotificationObject, ParseError};
 pub use object::{HttpMetadata, Object, StorageClass};
 pub use op::{
-    GetOptions, Include, ListOptions, Method, MultipartOptions, Op, PutOptions, UploadedPart,
+    CALLS, GetOptions, Include, ListOptions, Method, MultipartOptions, Op, PutOptions, UploadedPart,
 };
 pub use range::{ByteRange, Range};
 pub use reply::{Listing, Reply};

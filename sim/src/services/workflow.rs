@@ -38,7 +38,7 @@ pub use error::{
 };
 pub use id::{Engine, StepCounter, StepKey, StepKind};
 use instances::Instances;
-pub use op::{AttemptResult, CreateOptions, Op, RestartFrom, Retention};
+pub use op::{AttemptResult, CALLS, CreateOptions, Op, RestartFrom, Retention};
 pub use reply::{
     Applied, BatchError, Follow, InstanceStatus, Progress, Reply, Status, StepEvent, WorkflowEvent,
 };

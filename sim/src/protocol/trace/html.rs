@@ -4,7 +4,7 @@
 use std::fmt::{Display, Write};
 
 use super::{Event, EventKind, OutcomeId, Trace};
-use crate::protocol::fault::CallClass;
+use crate::values::call::CallClass;
 
 /// Pixels from one event to the next, and from one lane to the next.
 const ROW: usize = 22;

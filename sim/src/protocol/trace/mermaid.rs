@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{EventKind, Trace};
-use crate::protocol::fault::CallClass;
 use crate::protocol::op::Op;
+use crate::values::call::CallClass;
 
 impl Trace {
     /// A Mermaid `sequenceDiagram`: who called whom, what took effect, and where the storm struck.

@@ -12,15 +12,9 @@ use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, Scr
 use crate::choices::tape::Tape;
 use crate::protocol::fault::{self, Codes, Fault};
 use crate::protocol::http::Request;
-use crate::protocol::object::ObjectError;
 use crate::protocol::site::OpCode;
 use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
 use crate::scenario::{ClientRequest, Kill, Scenario, Timing};
-use crate::services::ai;
-use crate::services::d1;
-use crate::services::queue;
-use crate::services::r2;
-use crate::services::workflow;
 use crate::values::body::{Body, unhex};
 use crate::values::time::Time;
 
@@ -335,7 +329,7 @@ fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, Scrip
         Codes::In(range) => range.clone().collect(),
         Codes::Errors => {
             let calls = OpCode::all().filter(|call| on.fits(call.name()));
-            calls.flat_map(|call| failures(call.name())).collect()
+            calls.flat_map(OpCode::failures).copied().collect()
         }
         Codes::None => Vec::new(),
     };
@@ -349,21 +343,4 @@ fn code(fields: &Fields, fault: Fault, on: &Filter) -> Result<Option<u32>, Scrip
     let known: Vec<String> = known.iter().map(u32::to_string).collect();
     let fix = closest(&code.to_string(), known.iter().map(String::as_str));
     Err(fields.object("code", format!("`{fault}` has no code {code} here"), fix))
-}
-
-/// The codes of the errors of a service, or places in their list when they have none.
-fn failures(call: &str) -> Vec<u32> {
-    let engine = ["begin", "evict", "finish", "sleep", "waitForEvent"];
-    match call.split_once('.') {
-        // These are the platform's own, or have no such errors.
-        Some((_, "notify" | "deliver" | "dump" | "alarm" | "message" | "push")) => Vec::new(),
-        Some(("workflow", op)) if engine.iter().any(|own| op.starts_with(own)) => Vec::new(),
-        Some(("r2", _)) => r2::Code::ALL.iter().map(|code| code.number()).collect(),
-        Some(("queue", _)) => queue::transient_errors().into(),
-        Some(("ai", _)) => ai::documented_errors().collect(),
-        Some(("workflow", _)) => workflow::CREATE_ERRORS.into(),
-        Some(("d1", _)) => (1..=d1::TRANSIENT.len() as u32).collect(),
-        Some(("object", _)) => (1..=ObjectError::refusals().len() as u32).collect(),
-        _ => Vec::new(),
-    }
 }

@@ -27,10 +27,16 @@ pub fn transient_errors() -> &'static [u32] {
     &[3040, 3007, 3008]
 }
 
-/// The codes of all that is documented.
-pub fn documented_errors() -> impl Iterator<Item = u32> {
-    ERRORS.iter().map(|(code, ..)| *code)
-}
+/// The codes of all documented errors.
+pub(super) const DOCUMENTED: [u32; ERRORS.len()] = {
+    let mut codes = [0; ERRORS.len()];
+    let mut at = 0;
+    while at < codes.len() {
+        codes[at] = ERRORS[at].0;
+        at += 1;
+    }
+    codes
+};
 
 impl Error {
     /// The error of that code.

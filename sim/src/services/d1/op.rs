@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bookmark, Constraint};
+use super::{Bookmark, Constraint, Error, TRANSIENT, transient_errors};
 use crate::services::sqlite::Value;
+use crate::values::call::{Call, CallClass, calls};
 
 /// A statement and its values: what `prepare()` and `bind()` make.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -77,6 +78,21 @@ pub enum Method {
     Exec(Arc<str>),
     /// `dump()`: which D1 no longer has.
     Dump,
+}
+
+/// The places in the list of transient errors, which have no numbers.
+const PLACES: &[u32] = &[1, 2, 3, 4, 5, 6, 7, 8];
+const _: () = assert!(PLACES.len() == TRANSIENT.len());
+
+calls! {
+    Method:
+    All => 2, "d1.all", PLACES;
+    Batch => 3, "d1.batch", PLACES;
+    Dump => 4, "d1.dump", &[];
+    Exec => 5, "d1.exec", PLACES;
+    First => 6, "d1.first", PLACES;
+    Raw => 7, "d1.raw", PLACES;
+    Run => 8, "d1.run", PLACES;
 }
 
 /// What a session tells with each operation.
@@ -181,17 +197,35 @@ impl Op {
         Op { read_from, ..self }
     }
 
+    /// The kind of call that it is.
+    pub fn call(&self) -> Call {
+        self.method.call()
+    }
+
+    /// The boundary that it crosses.
+    pub fn class(&self) -> CallClass {
+        if self.may_lag() { CallClass::Read } else { CallClass::Service }
+    }
+
+    /// The errors that the platform may answer with instead of applying it.
+    pub fn refusals(&self) -> Vec<Error> {
+        transient_errors(self).iter().map(|error| Error::Transient(*error)).collect()
+    }
+
+    /// The error at that place in the list of [`Op::refusals`], counting from 1: they have no numbers.
+    pub fn refusal(&self, code: u32) -> Option<Error> {
+        let at = usize::try_from(code).ok()?.checked_sub(1)?;
+        self.refusals().into_iter().nth(at)
+    }
+
+    /// The database that it is about, as scripts name it.
+    pub fn target(&self) -> String {
+        self.database.to_string()
+    }
+
     /// The method's name, as the platform spells it.
     pub fn name(&self) -> &'static str {
-        match self.method {
-            Method::All(_) => "all",
-            Method::Run(_) => "run",
-            Method::First { .. } => "first",
-            Method::Raw { .. } => "raw",
-            Method::Batch(_) => "batch",
-            Method::Exec(_) => "exec",
-            Method::Dump => "dump",
-        }
+        self.call().method()
     }
 
     /// The database.

@@ -32,9 +32,11 @@ pub(super) const BATCH_COUNT_OUT_OF_BOUNDS: u32 = 10206;
 pub(super) const STORAGE_LIMIT_EXCEEDED: u32 = 10251;
 pub(super) const UNKNOWN: u32 = 15000;
 
-/// The codes a healthy program may meet on a bad day and should survive by sending again.
+pub(super) const TRANSIENT: &[u32] = &[10250, STORAGE_LIMIT_EXCEEDED, UNKNOWN];
+
+/// The codes after which a program should send again.
 pub fn transient_errors() -> &'static [u32] {
-    &[10250, STORAGE_LIMIT_EXCEEDED, UNKNOWN]
+    TRANSIENT
 }
 
 impl Error {

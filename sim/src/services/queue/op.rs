@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, MAX_DELAY_SECONDS, MessageBody, MessageId, error};
+use crate::values::call::{CallClass, calls};
 use crate::values::time::Time;
 
 /// The most bytes in one message.
@@ -54,6 +55,13 @@ pub enum Op {
     },
 }
 
+calls! {
+    Op:
+    Metrics => 16, "queue.metrics", error::TRANSIENT;
+    Send => 17, "queue.send", error::TRANSIENT;
+    SendBatch => 18, "queue.sendBatch", error::TRANSIENT;
+}
+
 impl Op {
     /// Sends one message without a delay of its own.
     pub fn send(queue: &str, body: MessageBody) -> Op {
@@ -72,11 +80,27 @@ impl Op {
 
     /// The method's name on the platform.
     pub fn name(&self) -> &'static str {
-        match self {
-            Op::Send { .. } => "send",
-            Op::SendBatch { .. } => "sendBatch",
-            Op::Metrics { .. } => "metrics",
-        }
+        self.call().method()
+    }
+
+    /// The boundary that it crosses.
+    pub fn class(&self) -> CallClass {
+        CallClass::Service
+    }
+
+    /// The errors that the platform may answer with instead of applying it.
+    pub fn refusals(&self) -> Vec<Error> {
+        error::TRANSIENT.iter().map(|code| Error::service(*code)).collect()
+    }
+
+    /// The transient error with that code.
+    pub fn refusal(&self, code: u32) -> Option<Error> {
+        error::TRANSIENT.contains(&code).then(|| Error::service(code))
+    }
+
+    /// The queue that it is about, as scripts name it.
+    pub fn target(&self) -> String {
+        self.queue().to_string()
     }
 
     /// The name of the queue.

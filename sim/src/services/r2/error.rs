@@ -161,6 +161,17 @@ impl Code {
         Code::EntityTooLarge,
     ];
 
+    /// The numbers of all of them.
+    pub const NUMBERS: [u32; Code::ALL.len()] = {
+        let mut numbers = [0; Code::ALL.len()];
+        let mut at = 0;
+        while at < numbers.len() {
+            numbers[at] = Code::ALL[at].number();
+            at += 1;
+        }
+        numbers
+    };
+
     /// R2's number for it, the "v4 code".
     pub const fn number(self) -> u32 {
         self.row().0

@@ -7,8 +7,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_PARTS;
-use super::{ArgumentError, Checksum, Conditional, HttpMetadata, Range, StorageClass, checksum};
+use super::{
+    ArgumentError, Checksum, Code, Conditional, Error, HttpMetadata, Range, StorageClass, checksum,
+    transient_errors,
+};
 use crate::values::body::Body;
+use crate::values::call::{Call, CallClass, calls};
 
 /// One operation on a bucket.
 ///
@@ -218,6 +222,34 @@ impl Op {
         }
     }
 
+    /// The kind of call that it is.
+    pub fn call(&self) -> Call {
+        self.method().call()
+    }
+
+    /// The boundary that it crosses.
+    pub fn class(&self) -> CallClass {
+        CallClass::Service
+    }
+
+    /// The errors that the platform may answer with instead of applying it.
+    pub fn refusals(&self) -> Vec<Error> {
+        transient_errors(self).iter().map(|code| Error::for_op(self, *code)).collect()
+    }
+
+    /// The error with R2's number `code`.
+    pub fn refusal(&self, code: u32) -> Option<Error> {
+        Some(Error::for_op(self, Code::from_number(code)?))
+    }
+
+    /// The object or bucket that it is about, as scripts name it: `photos/cat.jpg`.
+    pub fn target(&self) -> String {
+        match self.key() {
+            Some(key) => format!("{}/{key}", self.bucket()),
+            None => self.bucket().to_string(),
+        }
+    }
+
     /// The name of the operation, as R2 puts it before its errors.
     pub fn name(&self) -> &'static str {
         self.method().name()
@@ -290,22 +322,25 @@ impl Op {
     }
 }
 
+calls! {
+    Method:
+    AbortMultipartUpload => 19, "r2.abortMultipartUpload", &Code::NUMBERS;
+    CompleteMultipartUpload => 20, "r2.completeMultipartUpload", &Code::NUMBERS;
+    Copy => 21, "r2.copy", &Code::NUMBERS;
+    CreateMultipartUpload => 22, "r2.createMultipartUpload", &Code::NUMBERS;
+    Delete => 23, "r2.delete", &Code::NUMBERS;
+    Get => 24, "r2.get", &Code::NUMBERS;
+    Head => 25, "r2.head", &Code::NUMBERS;
+    LifecycleDelete => 26, "r2.lifecycleDelete", &Code::NUMBERS;
+    List => 27, "r2.list", &Code::NUMBERS;
+    Put => 29, "r2.put", &Code::NUMBERS;
+    UploadPart => 30, "r2.uploadPart", &Code::NUMBERS;
+}
+
 impl Method {
-    /// The name R2 puts before its errors.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Method::Head => "head",
-            Method::Get => "get",
-            Method::Put => "put",
-            Method::Delete => "delete",
-            Method::List => "list",
-            Method::CreateMultipartUpload => "createMultipartUpload",
-            Method::UploadPart => "uploadPart",
-            Method::CompleteMultipartUpload => "completeMultipartUpload",
-            Method::AbortMultipartUpload => "abortMultipartUpload",
-            Method::Copy => "copy",
-            Method::LifecycleDelete => "lifecycleDelete",
-        }
+    /// The name that R2 puts before its errors.
+    pub fn name(self) -> &'static str {
+        self.call().method()
     }
 }
 

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::Anomaly;
 use super::duration::Millis;
+use super::error::{CREATE_ERRORS, Error, transient_errors};
 use super::id::{Engine, StepKey, StepKind};
 use super::step::StepConfig;
 use super::step_error::StepError;
 use crate::values::body::Body;
+use crate::values::call::{CallClass, calls};
 use crate::values::time::Time;
 
 /// One operation.
@@ -123,6 +126,28 @@ pub enum AttemptResult {
     TimedOut,
 }
 
+calls! {
+    Op:
+    Begin => 31, "workflow.begin", &[];
+    BeginStep => 32, "workflow.beginStep", &[];
+    Create => 33, "workflow.create", &CREATE_ERRORS;
+    CreateBatch => 34, "workflow.createBatch", &CREATE_ERRORS;
+    Delete => 35, "workflow.delete", &CREATE_ERRORS;
+    Evict => 36, "workflow.evict", &[];
+    Finish => 37, "workflow.finish", &[];
+    FinishStep => 38, "workflow.finishStep", &[];
+    Get => 39, "workflow.get", &CREATE_ERRORS;
+    Pause => 40, "workflow.pause", &CREATE_ERRORS;
+    Restart => 41, "workflow.restart", &CREATE_ERRORS;
+    Resume => 42, "workflow.resume", &CREATE_ERRORS;
+    SendEvent => 43, "workflow.sendEvent", &CREATE_ERRORS;
+    Sleep => 44, "workflow.sleep", &[];
+    SleepUntil => 45, "workflow.sleepUntil", &[];
+    Status => 46, "workflow.status", &CREATE_ERRORS;
+    Terminate => 47, "workflow.terminate", &CREATE_ERRORS;
+    WaitForEvent => 48, "workflow.waitForEvent", &[];
+}
+
 impl Op {
     /// Creates an instance.
     pub fn create(workflow: &str, id: &str, params: impl Into<Body>) -> Op {
@@ -142,25 +167,35 @@ impl Op {
 
     /// The method's name on the platform, or what the engine does.
     pub fn name(&self) -> &'static str {
-        match self {
-            Op::Create { .. } => "create",
-            Op::CreateBatch { .. } => "createBatch",
-            Op::Get { .. } => "get",
-            Op::Status { .. } => "status",
-            Op::Pause { .. } => "pause",
-            Op::Resume { .. } => "resume",
-            Op::Restart { .. } => "restart",
-            Op::Terminate { .. } => "terminate",
-            Op::Delete { .. } => "delete",
-            Op::SendEvent { .. } => "sendEvent",
-            Op::Begin { .. } => "begin",
-            Op::Evict { .. } => "evict",
-            Op::BeginStep { .. } => "beginStep",
-            Op::FinishStep { .. } => "finishStep",
-            Op::Sleep { .. } => "sleep",
-            Op::SleepUntil { .. } => "sleepUntil",
-            Op::WaitForEvent { .. } => "waitForEvent",
-            Op::Finish { .. } => "finish",
+        self.call().method()
+    }
+
+    /// The boundary that it crosses.
+    pub fn class(&self) -> CallClass {
+        if self.engine().is_some() {
+            CallClass::Journal
+        } else if !Anomaly::of(self).is_empty() {
+            CallClass::Create
+        } else {
+            CallClass::Service
+        }
+    }
+
+    /// The errors that the platform may answer with instead of applying it.
+    pub fn refusals(&self) -> Vec<Error> {
+        transient_errors(self).iter().map(|code| Error::service(*code)).collect()
+    }
+
+    /// The service's failure with that code.
+    pub fn refusal(&self, code: u32) -> Option<Error> {
+        CREATE_ERRORS.contains(&code).then(|| Error::service(code))
+    }
+
+    /// The instance or workflow that it is about, as scripts name it: `uploads/a`.
+    pub fn target(&self) -> String {
+        match self.instance() {
+            Some(id) => format!("{}/{id}", self.workflow()),
+            None => self.workflow().to_string(),
         }
     }
 

@@ -1,10 +1,12 @@
-//! Mounts a system, puts the scenario on the agenda, and plays the run.
+//! Plays one run: mounts a system, puts the scenario on the agenda, and lets it happen.
 
 use std::rc::Rc;
 
 use crate::bindings::cloud::Cloud;
 use crate::choices::Source;
 use crate::engine::agenda::Scheduled;
+use crate::engine::host::Host;
+use crate::engine::ids::HostId;
 use crate::engine::run::Run;
 use crate::engine::world::World;
 use crate::scenario::Scenario;
@@ -43,36 +45,35 @@ pub fn simulate(
 ) -> Result<Run, SetupError> {
     let world = World::new(scenario, source);
     mount(&mut Cloud { world: &world });
-    plan(&world)?;
+    schedule(&world)?;
     let end = world.play();
     Ok(world.into_run(end))
 }
 
-/// Puts what the scenario says on the agenda.
-fn plan(world: &Rc<World>) -> Result<(), SetupError> {
+/// Puts the events of the scenario on the agenda and boots every host.
+fn schedule(world: &Rc<World>) -> Result<(), SetupError> {
     let scenario = Rc::clone(&world.state().scenario);
-    for send in &scenario.requests {
-        Cloud { world }.client_host(&send.from);
-        if world.state().worker_for(send).is_none() {
-            return Err(SetupError(match &send.to {
-                None => format!("no worker serves requests, so `{}` cannot be sent", send.request),
+    for sent in &scenario.requests {
+        Cloud { world }.client_host(&sent.from);
+        if world.state().hosts.worker_for(sent).is_none() {
+            return Err(SetupError(match &sent.to {
+                None => format!("no worker serves requests, so `{}` cannot be sent", sent.request),
                 Some(to) => format!("no worker called `{to}` serves requests"),
             }));
         }
     }
     let mut state = world.state();
-    for (index, send) in scenario.requests.iter().enumerate() {
-        state.agenda.schedule(send.at, Scheduled::Request { index });
+    for (index, sent) in scenario.requests.iter().enumerate() {
+        state.agenda.schedule(sent.at, Scheduled::Request { index });
     }
     for (index, kill) in scenario.kills.iter().enumerate() {
-        if !state.may_crash(&kill.host) {
+        if !state.hosts.may_crash(&kill.host) {
             return Err(SetupError(format!("there is no worker `{}` to kill", kill.host)));
         }
         state.agenda.schedule(kill.at, Scheduled::Kill { index });
     }
-    let calm = scenario.storm_ends_at;
-    state.agenda.schedule(calm, Scheduled::Calm);
-    let booting: Vec<u16> = (0..state.hosts.len() as u16).collect();
+    state.agenda.schedule(scenario.storm_ends_at, Scheduled::Calm);
+    let booting: Vec<HostId> = state.hosts.iter().map(Host::id).collect();
     drop(state);
     booting.into_iter().for_each(|host| world.boot(host));
     Ok(())

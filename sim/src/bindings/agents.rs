@@ -221,7 +221,7 @@ impl Agent {
     }
 
     fn binding(&self, workflow: &str) -> Result<Workflow, Error> {
-        if !self.env.world().state().bodies.contains_key(workflow) {
+        if !self.env.world().state().hosts.workflow_bodies.contains_key(workflow) {
             let message = format!("Workflow binding '{workflow}' not found in environment");
             return Err(Error::app(message));
         }

@@ -1,4 +1,4 @@
-//! Setting up a cloud: buckets, queues, workers and clients, before the run begins.
+//! Mounting a system before a run: its buckets, queues, databases, workers, workflows and clients.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -6,10 +6,12 @@ use std::rc::Rc;
 use crate::bindings::durable_object::{DurableObject, ObjectState};
 use crate::bindings::step::Step;
 use crate::engine::env::Env;
-use crate::engine::host::{ObjectClass, Work};
-use crate::engine::objects::instance::Construct;
+use crate::engine::host::{Construct, Host, ObjectClass};
+use crate::engine::ids::HostId;
+use crate::engine::services::Service;
+use crate::engine::task::Work;
 use crate::engine::workers::Serve;
-use crate::engine::world::{Consumer, D1_ACTOR, World};
+use crate::engine::world::World;
 use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::trace::EventKind;
@@ -21,8 +23,8 @@ use crate::services::workflow::{WorkflowConfig, WorkflowEvent};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
-/// A cloud under construction. Mistakes in a system's own wiring panic with what is wrong: they are
-/// the author's, not the storm's.
+/// A cloud under construction. A mistake in the wiring of a system panics with what is wrong, because it
+/// is the author's and not part of a run.
 pub struct Cloud<'a> {
     pub(crate) world: &'a Rc<World>,
 }
@@ -30,20 +32,21 @@ pub struct Cloud<'a> {
 impl Cloud<'_> {
     /// Creates a bucket.
     pub fn bucket(&mut self, name: &str, config: BucketConfig) {
-        let created = self.world.state().r2.create_bucket(name, config);
+        let created = self.world.state().services.r2.create_bucket(name, config);
         created.unwrap_or_else(|error| panic!("bucket `{name}`: {error}"));
     }
 
     /// Creates a queue.
     pub fn queue(&mut self, name: &str, config: QueueConfig) {
-        let created = self.world.state().queues.create(name, config);
+        let created = self.world.state().services.queues.create(name, config);
         created.unwrap_or_else(|error| panic!("queue `{name}`: {error}"));
     }
 
-    /// Adds a worker: a host that serves requests and batches, dies, and comes back empty.
+    /// Adds a worker: a host that serves requests and consumes batches, can crash, and restarts with an empty
+    /// memory.
     pub fn worker(&mut self, name: &str) -> Worker<'_> {
         let mut state = self.world.state();
-        assert!(state.host_named(name).is_none(), "there are two hosts called `{name}`");
+        assert!(state.hosts.named(name).is_none(), "there are two hosts called `{name}`");
         let host = state.add_host(name, true);
         drop(state);
         Worker { world: self.world, host }
@@ -51,7 +54,7 @@ impl Cloud<'_> {
 
     /// Answers pictures with `classifier` instead of by their content alone.
     pub fn ai(&mut self, classifier: Classifier) {
-        self.world.state().ai = Ai::new(classifier);
+        self.world.state().services.ai = Ai::new(classifier);
     }
 
     /// Binds a class of durable objects to a name.
@@ -61,19 +64,19 @@ impl Cloud<'_> {
             Rc::new(T::new(ctx, env))
         });
         let class = Rc::new(ObjectClass { construct, alarms: T::ALARM });
-        let before = self.world.state().classes.insert(name.into(), class);
+        let before = self.world.state().hosts.classes.insert(name.into(), class);
         assert!(before.is_none(), "there are two classes bound to `{name}`");
     }
 
     /// Creates a database.
     pub fn d1(&mut self, name: &str) {
-        let created = self.world.state().d1.create_database(name);
+        let created = self.world.state().services.d1.create_database(name);
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
     }
 
-    /// Applies a migration to a database before the run begins, as a deployment does: statements that all
-    /// take effect. What they put into tables is in the trace. Tables that are created before there are rows
-    /// are ready for every run on the thread.
+    /// Applies a migration to a database before the run begins, as a deployment does. Rows that it inserts
+    /// are in the trace. Tables that are created while the database has no rows are cached for the other
+    /// runs on the thread.
     ///
     /// ```
     /// use thunderhead_sim::{Response, Scenario, ClientRequest, Source, Tape, Time, simulate};
@@ -94,10 +97,11 @@ impl Cloud<'_> {
         let mut state = self.world.state();
         for sql in migration {
             let op = d1::Op::run(database, d1::Statement::new(*sql));
-            let applied = state.d1.apply(Time::ZERO, &op);
+            let applied = state.services.d1.apply(Time::ZERO, &op);
             applied.reply.unwrap_or_else(|error| panic!("migration of `{database}`: {error}"));
             if !applied.changes.is_empty() {
-                state.record(D1_ACTOR, EventKind::Rows { changes: applied.changes.into() });
+                let changes = applied.changes.into();
+                state.record(Service::D1.host(), EventKind::Rows { changes });
             }
         }
     }
@@ -112,22 +116,22 @@ impl Cloud<'_> {
         F: Future<Output = Result<Body, Error>> + 'static,
     {
         let mut state = self.world.state();
-        let defined = state.workflows.define(name, config);
+        let defined = state.services.workflows.define(name, config);
         defined.unwrap_or_else(|error| panic!("workflow `{name}`: {error}"));
         let body = Rc::new(body);
         let body = Rc::new(move |env: Env, engine| -> Work<()> {
             let (body, step) = (body.clone(), Step::new(env.clone(), engine));
             Box::pin(async move {
-                // A life that was overtaken by another is not heard any more.
+                // The service refuses an engine that a later one has replaced.
                 let Ok(event) = step.begin().await else { return };
                 let result = body(env, event, step.clone()).await;
                 step.finish(result).await;
             })
         });
-        state.bodies.insert(name.into(), body);
+        state.hosts.workflow_bodies.insert(name.into(), body);
     }
 
-    /// Adds a client: a host outside the cloud that never dies and does `work` from the start.
+    /// Adds a client: a host outside the cloud that never crashes and does `work` from the start.
     pub fn client<F>(&mut self, name: &str, work: impl FnOnce(Env) -> F)
     where
         F: Future<Output = ()> + 'static,
@@ -137,26 +141,26 @@ impl Cloud<'_> {
         self.world.spawn(host, None, Box::pin(work));
     }
 
-    pub(crate) fn client_host(&mut self, name: &str) -> u16 {
+    pub(crate) fn client_host(&mut self, name: &str) -> HostId {
         let mut state = self.world.state();
-        state.host_named(name).unwrap_or_else(|| state.add_host(name, false))
+        state.hosts.named(name).unwrap_or_else(|| state.add_host(name, false))
     }
 }
 
 impl std::fmt::Debug for Cloud<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(&self.world.state().hosts).finish()
+        f.debug_list().entries(self.world.state().hosts.iter()).finish()
     }
 }
 
 /// A worker under construction.
 pub struct Worker<'a> {
     world: &'a Rc<World>,
-    host: u16,
+    host: HostId,
 }
 
 impl Worker<'_> {
-    /// Serves requests.
+    /// Serves requests with `handler`.
     pub fn fetch<F>(self, handler: impl Fn(Env, Request) -> F + 'static) -> Self
     where
         F: Future<Output = Result<Response, Error>> + 'static,
@@ -167,8 +171,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Consumes a queue. A worker that consumes several tells them apart by
-    /// [`MessageBatch::queue`].
+    /// Consumes queues with `handler`, which tells them apart by [`MessageBatch::queue`].
     pub fn queue<F>(
         self,
         queues: &[(&str, ConsumerConfig)],
@@ -179,10 +182,10 @@ impl Worker<'_> {
     {
         for (name, config) in queues {
             let mut state = self.world.state();
-            let set = state.queues.set_consumer(name, config.clone());
+            let set = state.services.queues.set_consumer(name, config.clone());
             set.unwrap_or_else(|error| panic!("consumer of `{name}`: {error}"));
-            let id = state.queues.queue_id(name).expect("it has just been configured");
-            state.consumers.insert(id, Consumer { host: self.host, scheduled: Time::NEVER });
+            let id = state.services.queues.queue_id(name).expect("it has just been configured");
+            state.queueing.set_consumer(id, self.host);
         }
         let handler = Rc::new(handler);
         self.slot(|host| {
@@ -196,7 +199,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Does `work` each time the worker comes up.
+    /// Does `work` each time the worker starts.
     pub fn boot<F>(self, work: impl Fn(Env) -> F + 'static) -> Self
     where
         F: Future<Output = ()> + 'static,
@@ -204,13 +207,13 @@ impl Worker<'_> {
         self.slot(|host| host.boot = Some(Rc::new(move |env| Box::pin(work(env)))))
     }
 
-    /// Makes it a host that no storm kills.
+    /// Makes it a host that no fault crashes.
     pub(crate) fn never_crashes(self) -> Self {
         self.slot(|host| host.can_crash = false)
     }
 
-    fn slot(self, set: impl FnOnce(&mut crate::engine::host::Host)) -> Self {
-        set(&mut self.world.state().hosts[usize::from(self.host)]);
+    fn slot(self, set: impl FnOnce(&mut Host)) -> Self {
+        set(&mut self.world.state().hosts[self.host]);
         self
     }
 }

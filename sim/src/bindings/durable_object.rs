@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use crate::bindings::web_socket::WebSocket;
 use crate::engine::env::Env;
-use crate::engine::host::Work;
-use crate::engine::objects::instance::Instance;
+use crate::engine::host::Instance;
+use crate::engine::ids::{SocketId, StubId};
 use crate::engine::objects::storage::ObjectStorage;
+use crate::engine::task::Work;
 use crate::engine::wait::JoinHandle;
 use crate::protocol::error::Error;
 use crate::protocol::object::{AlarmInfo, ObjectId};
@@ -167,8 +168,8 @@ impl ObjectNamespace {
 
     /// A stub for an object. Nothing happens before it is called.
     pub fn get(&self, id: ObjectId) -> Stub {
-        let line = self.env.open_line();
-        Stub { env: self.env.clone(), id, line, broken: Rc::default() }
+        let stub = self.env.open_stub();
+        Stub { env: self.env.clone(), id, stub, broken: Rc::default() }
     }
 
     /// A stub for the object of that name.
@@ -183,7 +184,7 @@ impl ObjectNamespace {
 pub struct Stub {
     env: Env,
     id: ObjectId,
-    line: u32,
+    stub: StubId,
     broken: Rc<RefCell<Option<Error>>>,
 }
 
@@ -201,7 +202,7 @@ impl Stub {
         let callee = self.env.object_host(&self.id)?;
         let (object, method, args) = (self.env.host_name(callee), method.into(), args.into());
         let op = Op::Rpc { object, method, args };
-        match self.env.call_on(Some(callee), Some(self.line), op).await {
+        match self.env.call_object(self.stub, callee, op).await {
             Ok(Reply::Rpc(body)) => Ok(body),
             Ok(other) => unreachable!("a method was answered with {other}"),
             Err(error) => {
@@ -221,8 +222,8 @@ impl Stub {
     pub async fn connect(&self) -> Result<WebSocket, Error> {
         let callee = self.env.object_host(&self.id)?;
         let op = Op::Connect { object: self.env.host_name(callee) };
-        match self.env.call_on(Some(callee), Some(self.line), op).await? {
-            Reply::Socket(socket) => Ok(self.env.socket(socket)),
+        match self.env.call_object(self.stub, callee, op).await? {
+            Reply::Socket(socket) => Ok(self.env.socket(SocketId(socket))),
             other => unreachable!("a connection was answered with {other}"),
         }
     }

@@ -9,6 +9,7 @@ use crate::bindings::producer::Queue;
 use crate::bindings::web_socket::WebSocket;
 use crate::bindings::workflow_instance::Workflow;
 use crate::engine::env::Env;
+use crate::engine::ids::SocketId;
 use crate::protocol::error::Error;
 use crate::protocol::op::Op;
 use crate::protocol::reply::Reply;
@@ -50,7 +51,7 @@ impl Env {
         ObjectNamespace::new(self.clone(), name)
     }
 
-    pub(crate) fn socket(&self, id: u32) -> WebSocket {
+    pub(crate) fn socket(&self, id: SocketId) -> WebSocket {
         WebSocket::new(self.clone(), id)
     }
 }

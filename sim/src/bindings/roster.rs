@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bindings::cloud::Cloud;
 use crate::choices::Source;
 use crate::choices::tape::Tape;
+use crate::engine::host::Host;
 use crate::engine::world::World;
 use crate::scenario::Scenario;
 use crate::scenario::scripted_fault::glob;
@@ -43,13 +44,13 @@ impl Roster {
         let world = World::new(&Scenario::default(), &Source::Tape(Tape::benign()));
         mount(&mut Cloud { world: &world });
         let state = world.state();
-        let entry = |host: &crate::engine::host::Host| Entry {
+        let entry = |host: &Host| Entry {
             name: host.name.clone(),
             can_crash: host.can_crash,
             serves: host.fetch.is_some(),
         };
-        let objects = state.classes.keys().map(|class| format!("{class}:"));
-        let instances = state.bodies.keys().map(|workflow| format!("{workflow}/"));
+        let objects = state.hosts.classes.keys().map(|class| format!("{class}:"));
+        let instances = state.hosts.workflow_bodies.keys().map(|workflow| format!("{workflow}/"));
         let families = objects.chain(instances).collect();
         Roster { hosts: state.hosts.iter().map(entry).collect(), families }
     }

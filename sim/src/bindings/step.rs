@@ -156,14 +156,14 @@ impl Step {
         let mut parked = false;
         std::future::poll_fn(|cx| {
             let mut state = self.env.world().state();
-            let task = state.waiting(cx);
+            let task = state.tasks.waiting(cx);
             if std::mem::replace(&mut parked, true) {
-                state.tasks[task as usize].parked = false;
+                state.tasks[task].parked = false;
                 return Poll::Ready(());
             }
             state.agenda.schedule(until, Scheduled::Wake { task });
-            state.tasks[task as usize].waits = Waits::Until(until);
-            state.tasks[task as usize].parked = true;
+            state.tasks[task].waits = Waits::Until(until);
+            state.tasks[task].parked = true;
             Poll::Pending
         })
         .await;

@@ -1,10 +1,11 @@
-//! Connections between clients and durable objects. What a dropped client misses is gone.
+//! A client's end of a connection to a durable object. Messages sent while it is down are lost.
 
 use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
 
 use crate::engine::env::Env;
+use crate::engine::ids::SocketId;
 use crate::engine::task::Waits;
 use crate::protocol::op::Op;
 use crate::values::body::Body;
@@ -13,25 +14,25 @@ use crate::values::body::Body;
 #[derive(Clone)]
 pub struct WebSocket {
     env: Env,
-    id: u32,
+    id: SocketId,
 }
 
 impl WebSocket {
-    pub(crate) fn new(env: Env, id: u32) -> WebSocket {
+    pub(crate) fn new(env: Env, id: SocketId) -> WebSocket {
         WebSocket { env, id }
     }
 
     /// Its number, as the object knows it.
     pub fn id(&self) -> u32 {
-        self.id
+        self.id.0
     }
 
     /// The next message; none when the connection is gone.
     pub async fn recv(&self) -> Option<Body> {
         poll_fn(|cx| {
             let mut state = self.env.world().state();
-            let task = state.waiting(cx);
-            let socket = &mut state.sockets[self.id as usize];
+            let task = state.tasks.waiting(cx);
+            let socket = &mut state.objects.sockets[self.id];
             if let Some(message) = socket.inbox.pop_front() {
                 return Poll::Ready(Some(message));
             }
@@ -39,29 +40,25 @@ impl WebSocket {
                 return Poll::Ready(None);
             }
             socket.reader = Some(task);
-            state.tasks[task as usize].waits = Waits::Elsewhere;
-            // A client that listens is not stuck: nobody promised it another message.
-            state.tasks[task as usize].listens = true;
+            state.tasks[task].waits = Waits::Elsewhere;
+            // A client that listens is not stuck: another message need not come.
+            state.tasks[task].listens = true;
             Poll::Pending
         })
         .await
     }
 
-    /// Sends to the object; nothing says whether it arrived.
+    /// Sends to the object; the client does not learn whether the message arrives.
     pub fn send(&self, message: impl Into<Body>) {
         let mut state = self.env.world().state();
-        let Some(socket) = state.sockets.get(self.id as usize).filter(|socket| socket.open) else {
-            return;
-        };
+        let Some(socket) = state.objects.sockets.find_open(self.id) else { return };
         let (client, object) = (socket.client, socket.object);
         let name = state.host(object).name.clone();
-        let op = Op::SocketMessage { object: name, socket: self.id, message: message.into() };
-        let current = state.current.take();
-        state.request(client, Some(object), None, op);
-        state.current = current;
+        let op = Op::SocketMessage { object: name, socket: self.id.0, message: message.into() };
+        state.request_unawaited(client, Some(object), op);
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     pub fn close(&self) {
         self.env.world().state().close_socket(self.id);
     }
@@ -69,6 +66,6 @@ impl WebSocket {
 
 impl fmt::Debug for WebSocket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WebSocket({})", self.id)
+        write!(f, "WebSocket({})", self.id.0)
     }
 }

@@ -1,35 +1,36 @@
-//! What will happen when: the events of a run, ordered by time and then by when they were scheduled.
+//! The agenda: the events to come in a run, ordered by time and then by when they were scheduled.
 
+use crate::engine::ids::{CallId, HostId, TaskId};
 use crate::services::queue::{BatchResult, QueueId};
 use crate::services::workflow::Engine;
 use crate::values::time::Time;
 
-/// Something that happens to the world at its time.
+/// An event on the agenda.
 #[derive(Debug)]
 pub(crate) enum Scheduled {
-    /// A sleeping task has slept enough.
-    Wake { task: u32 },
-    /// A request reaches its target. A copy is the network's own repetition: nobody hears its reply.
-    Arrive { call: u32, copy: bool },
+    /// The sleep of a task ends.
+    Wake { task: TaskId },
+    /// A call reaches its target. A copy is the network's repetition of a request; it is not replied to.
+    Arrive { call: CallId, copy: bool },
     /// A reply reaches its caller.
-    Reply { call: u32 },
-    /// A caller stops waiting.
-    GiveUp { call: u32 },
+    Reply { call: CallId },
+    /// A caller stops waiting for a reply.
+    GiveUp { call: CallId },
     /// The result of a delivery reaches the queue.
-    Finish { call: u32, result: Box<BatchResult> },
-    /// A dead host comes back.
-    Restart { host: u16 },
-    /// A host dies because the script says so.
+    Finish { call: CallId, result: Box<BatchResult> },
+    /// A crashed host restarts.
+    Restart { host: HostId },
+    /// A host crashes because the script says so.
     Kill { index: usize },
     /// An object's alarm is due.
-    Alarm { host: u16, at: Time },
-    /// An instance of a workflow begins a life.
-    Start { engine: Box<Engine> },
-    /// A batch may be due.
+    Alarm { host: HostId, at: Time },
+    /// A workflow engine starts on the host of its instance.
+    StartWorkflow { engine: Box<Engine> },
+    /// A batch of a queue may be due.
     Pump { queue: QueueId },
     /// A lease or a retention may have ended.
     Expire,
-    /// A request comes from outside.
+    /// A client sends a request of the scenario.
     Request { index: usize },
     /// The storm ends.
     Calm,
@@ -42,32 +43,32 @@ struct Entry {
     event: Scheduled,
 }
 
-/// A scheduled event that can be called off.
+/// Names a scheduled event, in order to cancel it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimerId(u64);
 
 /// A sorted list and not a heap: few events are pending at a time and most new ones are for soon, so
-/// there is little to move; and what is called off can be taken out.
+/// there is little to move; and a cancelled event can be removed.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
-    /// The latest first.
+    /// The pending events, the latest first.
     entries: Vec<Entry>,
     scheduled: u64,
 }
 
 impl Agenda {
-    // Inlined so that an event is written where it stays: see `put`.
+    // Inlined so that an event is constructed in place: see `push_in_place`.
     #[inline(always)]
     pub fn schedule(&mut self, at: Time, event: Scheduled) -> TimerId {
         self.scheduled += 1;
         let timer = TimerId(self.scheduled);
-        // Those of its own time were scheduled before it.
+        // Events of the same time come in the order in which they were scheduled.
         let sooner = self.entries.iter().rev().take_while(|other| other.at <= at).count();
         self.entries.insert(self.entries.len() - sooner, Entry { at, timer, event });
         timer
     }
 
-    /// Calls off what was scheduled for that time; it is as if it had never been.
+    /// Removes an event that was scheduled for `at`, if it is still pending.
     pub fn cancel(&mut self, at: Time, timer: TimerId) {
         let later = self.entries.partition_point(|entry| entry.at > at);
         let mut then = self.entries[later..].iter().take_while(|entry| entry.at == at);
@@ -110,7 +111,7 @@ impl Agenda {
         Some((chosen.at, chosen.event))
     }
 
-    /// Forgets everything.
+    /// Removes every event.
     pub fn clear(&mut self) {
         self.entries.clear();
     }
@@ -120,28 +121,32 @@ impl Agenda {
 mod tests {
     use super::*;
 
+    fn wake(task: u32) -> Scheduled {
+        Scheduled::Wake { task: TaskId(task) }
+    }
+
     fn task(event: Option<(Time, Scheduled)>) -> u32 {
         match event {
-            Some((_, Scheduled::Wake { task })) => task,
+            Some((_, Scheduled::Wake { task })) => task.0,
             other => panic!("expected a wake, got {other:?}"),
         }
     }
 
     #[test]
-    fn events_come_by_time_and_then_by_plan() {
+    fn events_come_by_time_and_then_in_the_order_of_scheduling() {
         let mut agenda = Agenda::default();
         for (at, id) in [(5, 1), (3, 2), (5, 3)] {
-            agenda.schedule(Time::from_ms(at), Scheduled::Wake { task: id });
+            agenda.schedule(Time::from_ms(at), wake(id));
         }
         assert_eq!([(); 3].map(|()| task(agenda.pop())), [2, 1, 3]);
         assert!(agenda.pop().is_none());
     }
 
     #[test]
-    fn an_event_that_was_called_off_never_comes() {
+    fn a_cancelled_event_never_comes() {
         let mut agenda = Agenda::default();
-        let mut plan = |at, task| agenda.schedule(Time::from_ms(at), Scheduled::Wake { task });
-        let (first, _, last) = (plan(1, 1), plan(2, 2), plan(3, 3));
+        let mut schedule = |at, task| agenda.schedule(Time::from_ms(at), wake(task));
+        let (first, _, last) = (schedule(1, 1), schedule(2, 2), schedule(3, 3));
         agenda.cancel(Time::from_ms(1), first);
         agenda.cancel(Time::from_ms(3), last);
         agenda.cancel(Time::from_ms(3), last);
@@ -151,17 +156,16 @@ mod tests {
     }
 
     #[test]
-    fn of_several_events_at_one_time_the_right_one_is_called_off() {
-        for called_off in 0..3 {
+    fn of_several_events_at_one_time_the_right_one_is_cancelled() {
+        for cancelled in 0..3 {
             let mut agenda = Agenda::default();
-            agenda.schedule(Time::from_ms(4), Scheduled::Wake { task: 9 });
-            let timers =
-                [0, 1, 2].map(|task| agenda.schedule(Time::from_ms(5), Scheduled::Wake { task }));
-            agenda.schedule(Time::from_ms(6), Scheduled::Wake { task: 9 });
-            agenda.cancel(Time::from_ms(5), timers[called_off]);
+            agenda.schedule(Time::from_ms(4), wake(9));
+            let timers = [0, 1, 2].map(|task| agenda.schedule(Time::from_ms(5), wake(task)));
+            agenda.schedule(Time::from_ms(6), wake(9));
+            agenda.cancel(Time::from_ms(5), timers[cancelled]);
             let left = std::iter::from_fn(|| agenda.pop()).map(|event| task(Some(event)));
-            let kept = (0..3).filter(|task| *task != called_off as u32);
-            assert!(left.eq([9].into_iter().chain(kept).chain([9])), "without {called_off}");
+            let kept = (0..3).filter(|task| *task != cancelled as u32);
+            assert!(left.eq([9].into_iter().chain(kept).chain([9])), "without {cancelled}");
         }
     }
 
@@ -169,10 +173,9 @@ mod tests {
     fn a_chosen_event_overtakes_and_the_rest_keep_their_order() {
         let mut agenda = Agenda::default();
         for id in 0..4 {
-            agenda.schedule(Time::from_ms(1), Scheduled::Wake { task: id });
+            agenda.schedule(Time::from_ms(1), wake(id));
         }
-        let odd =
-            |event: &Scheduled, _: Time| matches!(event, Scheduled::Wake { task } if task % 2 == 1);
+        let odd = |event: &Scheduled, _: Time| matches!(event, Scheduled::Wake { task } if task.0 % 2 == 1);
         assert_eq!(task(agenda.pop_among(8, odd, |events| events.len() - 1)), 3);
         assert_eq!([(); 3].map(|()| task(agenda.pop())), [0, 1, 2]);
     }

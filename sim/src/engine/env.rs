@@ -1,4 +1,4 @@
-//! What application code holds: its only way to the clock, to chance, and to the platform.
+//! The environment of application code: its only access to the clock, to randomness and to the platform.
 
 use std::future::Future;
 use std::rc::Rc;
@@ -7,8 +7,9 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::choices::Odds;
+use crate::engine::ids::{CallId, HostId, StubId, TaskId};
 use crate::engine::wait::{Call, Fetch, JoinHandle, Sleep, Timeout};
-use crate::engine::world::{Line, State, World};
+use crate::engine::world::{State, World};
 use crate::protocol::error::Error;
 use crate::protocol::fault::Fault;
 use crate::protocol::http::{Request, Response};
@@ -20,27 +21,25 @@ use crate::values::body::Body;
 use crate::values::hash::mix;
 use crate::values::time::Time;
 
-pub(crate) type Background = JoinHandle<Result<(), Error>>;
-
 /// A host's view of the world, given to every handler.
 #[derive(Clone)]
 pub struct Env {
     world: Rc<World>,
-    place: Place,
+    at: HostInvocation,
 }
 
-/// A host, and which of its invocations this is, for what it waits for in the background. In one word: an
-/// environment of two is handed on in registers, and it is handed on a lot.
+/// A host and the number of one of its invocations, packed into one word: an environment of two words is
+/// passed in registers, and it is passed around a lot.
 #[derive(Clone, Copy)]
-struct Place(u64);
+struct HostInvocation(u64);
 
-impl Place {
-    fn new(host: u16, invocation: u32) -> Place {
-        Place(u64::from(host) << 32 | u64::from(invocation))
+impl HostInvocation {
+    fn new(host: HostId, invocation: u32) -> HostInvocation {
+        HostInvocation(u64::from(host.0) << 32 | u64::from(invocation))
     }
 
-    fn host(self) -> u16 {
-        (self.0 >> 32) as u16
+    fn host(self) -> HostId {
+        HostId((self.0 >> 32) as u16)
     }
 
     fn invocation(self) -> u32 {
@@ -49,14 +48,14 @@ impl Place {
 }
 
 impl Env {
-    pub(crate) fn new(world: Rc<World>, host: u16) -> Env {
-        let place = Place::new(host, world.state().next_invocation());
-        Env { world, place }
+    pub(crate) fn new(world: Rc<World>, host: HostId) -> Env {
+        let at = HostInvocation::new(host, world.state().invocations.begin());
+        Env { world, at }
     }
 
-    /// The same for who has the state in hand.
-    pub(crate) fn within(state: &mut State, world: &Rc<World>, host: u16) -> Env {
-        Env { world: world.clone(), place: Place::new(host, state.next_invocation()) }
+    /// Like `new`, for callers that already hold the state.
+    pub(crate) fn within(state: &mut State, world: &Rc<World>, host: HostId) -> Env {
+        Env { world: world.clone(), at: HostInvocation::new(host, state.invocations.begin()) }
     }
 
     /// The simulated time.
@@ -64,13 +63,13 @@ impl Env {
         self.world.state().now
     }
 
-    /// Waits; other tasks run meanwhile.
+    /// Waits for `duration` while other tasks run.
     pub fn sleep(&self, duration: Duration) -> impl Future<Output = ()> + 'static {
         Sleep::new(self.world.clone(), duration)
     }
 
-    /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped, and its
-    /// requests are still on their way.
+    /// Waits for `work`, but no longer than `duration`. Work that is given up is dropped; requests that it
+    /// has made are still on their way.
     pub fn timeout<F: Future>(
         &self,
         duration: Duration,
@@ -79,41 +78,44 @@ impl Env {
         Timeout::new(Sleep::new(self.world.clone(), duration), work)
     }
 
-    /// Runs `work` beside the caller, on the same host; it dies with the host.
+    /// Runs `work` beside the caller, on the same host; it ends if the host crashes.
     pub fn spawn<T: 'static>(&self, work: impl Future<Output = T> + 'static) -> JoinHandle<T> {
+        self.spawn_task(work).0
+    }
+
+    fn spawn_task<T: 'static>(
+        &self,
+        work: impl Future<Output = T> + 'static,
+    ) -> (JoinHandle<T>, TaskId) {
         let (handle, work) = JoinHandle::new(self.world.clone(), work);
-        self.world.spawn(self.host(), None, Box::pin(work));
-        handle
+        let task = self.world.spawn(self.host(), None, Box::pin(work));
+        (handle, task)
     }
 
     /// Keeps the invocation open until `work` is done; its failure is the invocation's failure.
     pub fn wait_until(&self, work: impl Future<Output = Result<(), Error>> + 'static) {
         let handle = self.spawn(work);
-        self.world.state().waited.entry(self.invocation()).or_default().push(handle);
+        self.world.state().invocations.wait_for(self.invocation(), handle);
     }
 
-    /// Waits for everything given to [`Env::wait_until`]; the first failure counts.
+    /// Waits for all work that was given to [`Env::wait_until`]. The first failure is the result.
     pub(crate) async fn background(&self) -> Result<(), Error> {
         let mut result = Ok(());
         loop {
-            let next = {
-                let mut state = self.world.state();
-                state.waited.get_mut(&self.invocation()).and_then(Vec::pop)
-            };
+            let next = self.world.state().invocations.next_background(self.invocation());
             let Some(handle) = next else { return result };
             result = result.and(handle.await);
         }
     }
 
-    /// The application's own randomness: a number in `0..n`, drawn from the tape.
+    /// Randomness for the application: a number in `0..n`, drawn from the tape.
     pub fn random(&self, n: u32) -> u32 {
         let mut state = self.world.state();
         let host = state.key(self.host());
         state.choices.choose(ChoiceKind::Random, host, OpCode::NONE, n, Odds::Even)
     }
 
-    /// The mood of something outside the cloud, in `0..n`: 0 when there is no storm, and drawn
-    /// evenly when there is.
+    /// The mood of something outside the cloud, in `0..n`: 0 after the storm, and drawn during it.
     pub fn mood(&self, n: u32) -> u32 {
         let mut state = self.world.state();
         if !state.storm.moody() {
@@ -132,7 +134,7 @@ impl Env {
         format!("{high:016x}{low:016x}")
     }
 
-    /// Writes a line to the trace.
+    /// Adds a line of text to the trace.
     pub fn log(&self, text: impl Into<Arc<str>>) {
         self.world.state().record(self.host(), EventKind::Log { text: text.into() });
     }
@@ -143,77 +145,65 @@ impl Env {
         worker: &str,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + 'static {
-        // Not an `async fn`: the request would be a part of every future that waits for it.
+        // Not an `async fn`: the request would be part of every future that waits for the response.
         let mut state = self.world.state();
-        let callee = state.host_named(worker).map(|host| state.host(host));
+        let callee = state.hosts.named(worker).map(|host| state.host(host));
         let Some(callee) = callee.filter(|host| host.fetch.is_some()) else {
             let error = Error::app(format!("no worker called `{worker}` serves requests"));
             return Fetch(Err(Box::new(error)));
         };
-        let (to, callee) = (callee.label.clone(), Some(callee.key.index));
+        let (to, callee) = (callee.label.clone(), Some(callee.id()));
         let call = state.prepare(self.host(), callee, None, Op::Fetch { to, request });
         Fetch(Ok(Call::new(self.world.clone(), call)))
     }
 
-    /// Passes the doorway.
-    pub(crate) fn call(&self, callee: Option<u16>, op: Op) -> Call {
-        self.call_on(callee, None, op)
+    /// Calls a host, or a service when there is no `callee`.
+    pub(crate) fn call(&self, callee: Option<HostId>, op: Op) -> Call {
+        self.call_through(None, callee, op)
     }
 
-    /// Passes the doorway through a stub.
-    pub(crate) fn call_on(&self, callee: Option<u16>, line: Option<u32>, op: Op) -> Call {
-        // An operation is large; in the world's keeping it does not make every future large too.
-        let call = self.world.state().prepare(self.host(), callee, line, op);
+    /// Calls an object through a stub, whose calls arrive in order.
+    pub(crate) fn call_object(&self, stub: StubId, object: HostId, op: Op) -> Call {
+        self.call_through(Some(stub), Some(object), op)
+    }
+
+    fn call_through(&self, stub: Option<StubId>, callee: Option<HostId>, op: Op) -> Call {
+        let call: CallId = self.world.state().prepare(self.host(), callee, stub, op);
         Call::new(self.world.clone(), call)
     }
 
-    fn host(&self) -> u16 {
-        self.place.host()
+    fn host(&self) -> HostId {
+        self.at.host()
     }
 
     pub(crate) fn invocation(&self) -> u32 {
-        self.place.invocation()
+        self.at.invocation()
     }
 
     pub(crate) fn world(&self) -> &Rc<World> {
         &self.world
     }
 
-    /// A new order of arrival, for a new stub.
-    pub(crate) fn open_line(&self) -> u32 {
-        let mut state = self.world.state();
-        state.lines.push(Line::default());
-        state.lines.len() as u32 - 1
+    pub(crate) fn open_stub(&self) -> StubId {
+        self.world.state().calls.open_stub()
     }
 
-    pub(crate) fn host_name(&self, host: u16) -> Arc<str> {
+    pub(crate) fn host_name(&self, host: HostId) -> Arc<str> {
         self.world.state().host(host).name.clone()
     }
 
-    /// The host of an object, which comes to be when it is first called.
-    pub(crate) fn object_host(&self, id: &ObjectId) -> Result<u16, Error> {
+    /// The host of an object, which is added when the object is first called.
+    pub(crate) fn object_host(&self, id: &ObjectId) -> Result<HostId, Error> {
         let mut state = self.world.state();
-        // By name is the usual way; an object that was first reached by its digits has another host.
-        let known = id.name().and_then(|_| state.host_named(id.host()));
-        if let Some(host) = known {
-            return Ok(host);
-        }
-        let hex = id.hex();
-        if let Some(host) = state.objects.get(&hex).copied() {
-            // Now that its name is known, the object may know it too.
-            if id.name().is_some() {
-                state.host_index.add(id.host(), host);
-                state.object_mut(host).id = id.clone();
-            }
-            return Ok(host);
-        }
-        let Some(class) = state.classes.get(id.namespace()).cloned() else {
+        let hex = match state.hosts.find_object(id) {
+            Ok(host) => return Ok(host),
+            Err(hex) => hex,
+        };
+        let Some(class) = state.hosts.classes.get(id.namespace()).cloned() else {
             let message = format!("no class of durable objects is bound to `{}`", id.namespace());
             return Err(Error::app(message));
         };
-        let host = state.add_object(id.clone(), class);
-        state.objects.insert(hex, host);
-        Ok(host)
+        Ok(state.add_object(id.clone(), hex, class))
     }
 
     /// Keeps other events of this object out until `work` is done.
@@ -223,7 +213,7 @@ impl Env {
     ) -> JoinHandle<Result<T, Error>> {
         let gate = self.world.state().close_gate(self.host());
         let env = self.clone();
-        let handle = self.spawn(async move {
+        let (handle, task) = self.spawn_task(async move {
             match env.timeout(GATE_LIMIT, work).await {
                 Some(Ok(value)) => {
                     env.world.state().open_gate(env.host(), gate);
@@ -234,16 +224,13 @@ impl Env {
             }
             std::future::pending().await
         });
-        let mut state = self.world.state();
-        let task = state.tasks.len() as u32 - 1;
-        state.give_pass(task, gate);
-        drop(state);
+        self.world.state().give_pass(task, gate);
         handle
     }
 
     /// Resets this object when the current poll is over.
     pub(crate) fn abort(&self, reason: &str) {
-        self.world.state().aborted = Some(reason.into());
+        self.world.state().objects.aborted = Some(reason.into());
     }
 
     /// Waits until the gate of this object is open for the current task.
@@ -251,8 +238,8 @@ impl Env {
         let mut asked = false;
         std::future::poll_fn(|cx| {
             let mut state = self.world.state();
-            let task = state.waiting(cx);
-            if !std::mem::replace(&mut asked, true) && state.held_back(task) {
+            let task = state.tasks.waiting(cx);
+            if !std::mem::replace(&mut asked, true) && state.hold_back(task) {
                 return Poll::Pending;
             }
             Poll::Ready(())
@@ -262,14 +249,14 @@ impl Env {
 
     /// The clients that are connected to this object.
     pub(crate) fn sockets(&self) -> Vec<u32> {
-        self.world.state().sockets_of(self.host()).collect()
+        let state = self.world.state();
+        state.objects.sockets.of_object(self.host()).map(|socket| socket.0).collect()
     }
 
-    /// Sends to a connected client, with everything else that leaves this turn.
+    /// Sends to a connected client when the turn ends, with everything else that leaves then.
     pub(crate) fn push(&self, socket: u32, message: Body) {
-        let mut state = self.world.state();
-        let callee = None;
-        state.request(self.host(), callee, None, Op::Push { socket, message });
+        let op = Op::Push { socket, message };
+        self.world.state().request(self.host(), None, None, op);
     }
 }
 
@@ -280,6 +267,6 @@ const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Objec
 
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Env(host {})", self.host())
+        write!(f, "Env(host {})", self.host().0)
     }
 }

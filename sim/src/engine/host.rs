@@ -1,7 +1,5 @@
-//! Hosts: what runs application code, dies, and comes back with nothing but what it stored.
+//! A host: it runs application code, crashes, and restarts with nothing but what it stored.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,45 +7,75 @@ use smol_str::SmolStr;
 
 use crate::choices::HostKey;
 use crate::engine::env::Env;
-use crate::engine::objects::instance::{Construct, Instance};
+use crate::engine::ids::{CallId, GateId, HostId, TaskId};
 use crate::engine::objects::storage::ObjectStorage;
+use crate::engine::task::Work;
+use crate::protocol::error::Error;
 use crate::protocol::object::{AlarmInfo, ObjectId};
 use crate::services::queue::MessageBatch;
 use crate::services::workflow::Engine;
+use crate::values::body::Body;
 use crate::values::hash::StableHasher;
 use crate::values::time::Time;
 
-/// A future that lives on one host and dies with it.
-pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
-/// Called with the state in hand: it makes the future, in which the application's handler is called.
+/// Makes the future that serves a request. It is called while the state is borrowed, so the application's
+/// handler runs inside the future and not here.
 pub(crate) type FetchHandler = Rc<dyn Fn(Env, Invocation) -> Work<()>>;
-/// Likewise.
+/// Makes the future that consumes a batch, also while the state is borrowed.
 pub(crate) type QueueHandler = Rc<dyn Fn(Env, MessageBatch, Invocation) -> Work<()>>;
 pub(crate) type WorkflowBody = Rc<dyn Fn(Env, Engine) -> Work<()>>;
 pub(crate) type BootHandler = Rc<dyn Fn(Env) -> Work<()>>;
 
 pub(crate) struct Host {
     pub name: Arc<str>,
-    /// The name where every call tells it: to count references to the other would take longer.
+    /// A copy of the name for the operation of every fetch: cloning it counts no references.
     pub label: SmolStr,
     pub key: HostKey,
-    /// Counts from 1; a reply to an earlier life is discarded with the task that awaited it.
+    /// How often the host has started, counting from 1.
     pub life: u32,
     pub up: bool,
-    /// Clients and services are not ours to kill.
+    /// Clients and services never crash.
     pub can_crash: bool,
     pub fetch: Option<FetchHandler>,
     pub queue: Option<QueueHandler>,
     pub boot: Option<BootHandler>,
     pub object: Option<ObjectHost>,
-    /// The life of a workflow instance that runs here.
-    pub engine: Option<Engine>,
+    /// The workflow engine that runs an instance here.
+    pub workflow_engine: Option<Engine>,
 }
 
-/// The call that a handler works on, and whether it is the network's own repetition of it.
+impl Host {
+    pub fn new(name: &str, id: HostId, can_crash: bool) -> Host {
+        Host {
+            name: name.into(),
+            label: name.into(),
+            key: HostKey { index: id.0, hash: StableHasher::of(name) },
+            life: 1,
+            up: true,
+            can_crash,
+            fetch: None,
+            queue: None,
+            boot: None,
+            object: None,
+            workflow_engine: None,
+        }
+    }
+
+    pub fn id(&self) -> HostId {
+        HostId(self.key.index)
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Host({}, life {}, up {})", self.name, self.life, self.up)
+    }
+}
+
+/// The call that a handler works on, and whether it is the copy that a fault made of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Invocation {
-    pub call: u32,
+    pub call: CallId,
     pub copy: bool,
 }
 
@@ -58,7 +86,7 @@ pub(crate) struct ObjectHost {
     /// The object in memory; none before the first call and after a reset.
     pub instance: Option<Rc<dyn Instance>>,
     pub storage: ObjectStorage,
-    /// Who may run while `block_concurrency_while` is open, innermost last.
+    /// The gates that `block_concurrency_while` has closed, innermost last.
     pub gates: Vec<Gate>,
     pub last_busy: Time,
     pub alarm: Alarm,
@@ -70,10 +98,20 @@ pub(crate) struct ObjectClass {
     pub alarms: bool,
 }
 
-/// Only tasks with its pass run; the others wait.
+/// An object in memory, whatever its class.
+pub(crate) trait Instance {
+    fn rpc(self: Rc<Self>, method: Arc<str>, args: Body) -> Work<Result<Body, Error>>;
+    fn alarm(self: Rc<Self>, info: AlarmInfo) -> Work<Result<(), Error>>;
+    fn message(self: Rc<Self>, socket: u32, message: Body) -> Work<Result<(), Error>>;
+}
+
+/// Makes an instance. The binding builds what the class is given from these parts.
+pub(crate) type Construct = Rc<dyn Fn(Env, ObjectId, ObjectStorage) -> Rc<dyn Instance>>;
+
+/// A closed gate of an object: until it opens, only tasks with its pass run.
 pub(crate) struct Gate {
-    pub id: u32,
-    pub waiting: Vec<u32>,
+    pub id: GateId,
+    pub waiting: Vec<TaskId>,
 }
 
 /// Where an object's alarm stands.
@@ -85,28 +123,4 @@ pub(crate) struct Alarm {
     pub running: Option<AlarmInfo>,
     /// How often it has failed in a row.
     pub failures: u32,
-}
-
-impl Host {
-    pub fn new(name: &str, index: u16, can_crash: bool) -> Host {
-        Host {
-            name: name.into(),
-            label: name.into(),
-            key: HostKey { index, hash: StableHasher::of(name) },
-            life: 1,
-            up: true,
-            can_crash,
-            fetch: None,
-            queue: None,
-            boot: None,
-            object: None,
-            engine: None,
-        }
-    }
-}
-
-impl std::fmt::Debug for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Host({}, life {}, up {})", self.name, self.life, self.up)
-    }
 }

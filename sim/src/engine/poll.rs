@@ -1,68 +1,53 @@
 //! What comes before a poll and after it.
 
-use crate::engine::host::Work;
-use crate::engine::task::{TaskWaker, Waits};
+use crate::engine::ids::{HostId, TaskId};
+use crate::engine::services::Service;
+use crate::engine::task::{TaskWaker, Work};
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
 use crate::protocol::site::{ChoiceKind, OpCode};
 
 impl State {
     /// The next task to poll, chosen among those that are ready.
-    pub fn next_ready(&mut self) -> Option<u32> {
-        if !self.storm.reorders() || self.ready.len() < 2 {
-            return self.ready.pop_front();
+    pub fn next_ready(&mut self) -> Option<TaskId> {
+        let ready = self.tasks.ready.len();
+        if !self.storm.reorders() || ready < 2 {
+            return self.tasks.ready.pop_front();
         }
-        let (of, odds) = (self.ready.len() as u32, self.reorder_odds());
-        let cloud = self.key(crate::engine::world::CLOUD);
-        let at = self.choices.choose(ChoiceKind::Ready, cloud, OpCode::NONE, of, odds);
-        self.ready.remove(at as usize)
+        let (cloud, odds) = (self.key(Service::Cloud.host()), self.reorder_odds());
+        let at = self.choices.choose(ChoiceKind::Ready, cloud, OpCode::NONE, ready as u32, odds);
+        self.tasks.ready.remove(at as usize)
     }
 
-    /// Before a poll. The waker too is taken: cloning it would count references each time.
+    /// Takes a task's future and waker in order to poll it; none when it is dead.
     #[inline(always)]
-    pub fn take_up(&mut self, task: u32) -> Option<(Work<()>, Box<TaskWaker>)> {
-        let slot = &mut self.tasks[task as usize];
-        slot.ready = false;
-        slot.waits = Waits::Elsewhere;
-        let host = slot.host;
-        let future = self.futures[task as usize].take()?;
-        let waker = self.wakers[task as usize].take()?;
-        self.current = Some(task);
-        self.polling = waker.address();
-        if let Some(object) = &self.host(host).object {
+    pub fn begin_poll(&mut self, task: TaskId) -> Option<(Work<()>, Box<TaskWaker>)> {
+        let taken = self.tasks.begin_poll(task)?;
+        if let Some(object) = &self.hosts[self.tasks[task].host].object {
             object.storage.set_now(self.now);
         }
-        Some((future, waker))
+        Some(taken)
     }
 
-    /// After a poll that leaves more to do.
+    /// Ends a poll that has left more to do.
     #[inline(always)]
-    pub fn put_down(&mut self, task: u32, future: Work<()>, waker: Box<TaskWaker>) {
-        self.current = None;
-        // Nobody else gives it these, and an assignment would have to drop what might be there.
-        debug_assert!(self.futures[task as usize].is_none(), "a task has one future");
-        self.futures[task as usize].get_or_insert(future);
-        self.wakers[task as usize].get_or_insert(waker);
-        self.end_of_poll(self.tasks[task as usize].host);
-    }
-
-    /// After its last poll.
-    #[inline(always)]
-    pub fn retire(&mut self, task: u32, waker: Box<TaskWaker>) {
-        self.current = None;
-        let slot = &mut self.tasks[task as usize];
-        let host = slot.host;
-        slot.alive = false;
-        if waker.is_spare() {
-            self.spare_wakers.push(waker);
-        }
+    pub fn suspend(&mut self, task: TaskId, future: Work<()>, waker: Box<TaskWaker>) {
+        let host = self.tasks.suspend(task, future, waker);
         self.end_of_poll(host);
     }
 
-    /// After a poll: does the host that was polled die? Mostly it is soon clear that it does not.
+    /// Ends the last poll of a task.
     #[inline(always)]
-    fn end_of_poll(&mut self, host: u16) {
-        let slot = &self.hosts[usize::from(host)];
+    pub fn finish_task(&mut self, task: TaskId, waker: Box<TaskWaker>) {
+        let host = self.tasks.finish(task, waker);
+        self.end_of_poll(host);
+    }
+
+    /// Decides whether the polled host has to end a turn or to crash. For most polls a few flags tell that
+    /// it has not.
+    #[inline(always)]
+    fn end_of_poll(&mut self, host: HostId) {
+        let slot = &self.hosts[host];
         if slot.object.is_some()
             || self.pending_crash.is_some()
             || slot.can_crash && self.storm.kills()
@@ -71,8 +56,8 @@ impl State {
         }
     }
 
-    fn settle_poll(&mut self, host: u16) {
-        let slot = &self.hosts[usize::from(host)];
+    fn settle_poll(&mut self, host: HostId) {
+        let slot = &self.hosts[host];
         if slot.object.is_some() {
             self.end_of_turn(host);
         } else if self.pending_crash.is_some() {

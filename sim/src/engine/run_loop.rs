@@ -1,4 +1,4 @@
-//! The run loop: poll what is ready, then let the next thing happen, until nothing is left to do.
+//! The run loop: polls every ready task, then lets the next event happen, until nothing is left to do.
 
 use std::cell::RefMut;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,21 +10,24 @@ use std::time::Duration;
 use crate::choices::Odds;
 use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
+use crate::engine::host::Host;
+use crate::engine::ids::{CallId, HostId};
 use crate::engine::run::{End, Run};
+use crate::engine::services::Service;
 use crate::engine::task::{Task, Waits};
-use crate::engine::world::{CLOUD, InFlight, Line, State, World};
+use crate::engine::world::{State, World};
 use crate::protocol::fault::Fault;
 use crate::protocol::trace::EventKind;
-use crate::scenario::{ClientRequest, Timing};
+use crate::scenario::Timing;
 use crate::values::time::Time;
 
 /// How far apart in time two deliveries may be and still swap places.
 const ORDER_WINDOW: Duration = Duration::from_secs(1);
 /// Among how many pending events an order is chosen.
 const ORDER_MOST: usize = 8;
-/// How often what destructors leave behind is dropped too. Some always leave more.
+/// How many times what destructors leave behind is dropped. Some destructors always leave more.
 const DROP_ROUNDS: u32 = 8;
-/// How long a client waits before it tries again.
+/// How long a client waits before it retries.
 const CLIENT_BACKOFF: Duration = Duration::from_secs(1);
 
 impl World {
@@ -63,27 +66,27 @@ impl World {
             if state.step() {
                 return Some(state.livelock());
             }
-            let Some((mut future, waker)) = state.take_up(task) else { continue };
+            let Some((mut future, waker)) = state.begin_poll(task) else { continue };
             drop(state);
             let mut context = Context::from_waker(waker.waker());
-            // A panic is the application's bug to report with its history, not the end of the search.
+            // A panic is a bug of the application: it is reported with its trace and does not end the search.
             let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(&mut context)));
             state = self.state();
             match polled {
-                Ok(Poll::Pending) => state.put_down(task, future, waker),
+                Ok(Poll::Pending) => state.suspend(task, future, waker),
                 Ok(Poll::Ready(())) => {
-                    state.retire(task, waker);
-                    // The destructor of the future is the application's own code.
+                    state.finish_task(task, waker);
+                    // The destructor of the future is application code, which may borrow the state.
                     drop(state);
                     drop(future);
                     state = self.state();
                 }
                 Err(panic) => {
-                    state.current = None;
+                    state.tasks.current = None;
                     drop(state);
                     drop(future);
                     state = self.state();
-                    let host = state.tasks[task as usize].host;
+                    let host = state.tasks[task].host;
                     state.record(host, EventKind::Panic { message: panic_message(&*panic) });
                     return Some(End::Panic);
                 }
@@ -95,10 +98,10 @@ impl World {
     fn happen(self: &Rc<World>, mut state: RefMut<'_, State>, event: Scheduled) {
         match event {
             Scheduled::Arrive { call, copy } => self.arrive(state, call, copy),
-            Scheduled::Request { index } => self.send(state, index),
-            Scheduled::Start { engine } => {
+            Scheduled::Request { index } => self.send_request(state, index),
+            Scheduled::StartWorkflow { engine } => {
                 drop(state);
-                self.start_engine(*engine);
+                self.start_workflow_engine(*engine);
             }
             Scheduled::Restart { host } => {
                 if state.restart(host) {
@@ -110,16 +113,16 @@ impl World {
         }
     }
 
-    /// A request from outside, tried again as often as its sender cares to.
-    fn send(self: &Rc<World>, state: RefMut<'_, State>, index: usize) {
-        let send = state.scenario.requests[index].clone();
-        let to = state.worker_for(&send).expect("checked before the run began");
-        let host = state.host_named(&send.from).expect("added before the run began");
+    /// Sends a request of the scenario from its client, with as many retries as it says.
+    fn send_request(self: &Rc<World>, state: RefMut<'_, State>, index: usize) {
+        let sent = state.scenario.requests[index].clone();
+        let to = state.hosts.worker_for(&sent).expect("checked before the run began");
+        let host = state.hosts.named(&sent.from).expect("added before the run began");
         drop(state);
         let env = Env::new(self.clone(), host);
         let work = async move {
-            for left in (0..=send.retries).rev() {
-                match env.fetch(&to, send.request.clone()).await {
+            for left in (0..=sent.retries).rev() {
+                match env.fetch(&to, sent.request.clone()).await {
                     Ok(response) if response.status < 500 => return,
                     _ if left > 0 => env.sleep(CLIENT_BACKOFF).await,
                     _ => {}
@@ -129,14 +132,15 @@ impl World {
         self.spawn(host, None, Box::pin(work));
     }
 
-    pub(crate) fn boot(self: &Rc<World>, host: u16) {
+    /// Runs the boot handler of a host, if it has one.
+    pub(crate) fn boot(self: &Rc<World>, host: HostId) {
         let Some(boot) = self.state().host(host).boot.clone() else { return };
         let work = boot(Env::new(self.clone(), host));
         self.spawn(host, None, work);
     }
 
-    /// Takes the run apart. Futures and objects hold the world and the world holds them; they go
-    /// first, or nothing of the run would ever be freed.
+    /// Takes the run apart. Futures and objects hold the world and the world holds them, so they are dropped
+    /// first; otherwise nothing of the run would ever be freed.
     pub(crate) fn into_run(self: Rc<World>, end: End) -> Run {
         let mut state = self.state();
         state.agenda.clear();
@@ -147,7 +151,7 @@ impl World {
             steps: state.steps,
             crashes: state.crashes,
         };
-        // Their destructors may ask the world for something, or leave it something more to drop.
+        // Destructors may use the world, and may leave more to drop.
         for _ in 0..DROP_ROUNDS {
             if !state.collect_drops() {
                 break;
@@ -163,26 +167,26 @@ impl World {
 }
 
 impl State {
-    /// What happens next: the earliest event, or one that overtakes it on the way to one target.
+    /// The next event: the earliest one, or one that overtakes it on the way to the same target.
     fn next_event(&mut self) -> Option<(Time, Scheduled)> {
         if self.scenario.timing == Timing::Latency || !self.storm.reorders() {
             return self.agenda.pop();
         }
         let (at, head) = self.agenda.peek()?;
-        let Some((target, _)) = target_of(&self.calls, head) else { return self.agenda.pop() };
+        let Some((target, _)) = self.calls.target(head) else { return self.agenda.pop() };
         let latest = at + ORDER_WINDOW;
-        let State { agenda, choices, calls, hosts, lines, .. } = self;
+        let State { agenda, choices, calls, hosts, .. } = self;
         let odds = Odds::Rare(choices.swarm().rate(Fault::Reorder));
         let like = |event: &Scheduled, at: Time| {
             at <= latest
-                && target_of(calls, event).is_some_and(|(to, _)| to == target)
-                && in_turn(calls, lines, event)
+                && calls.target(event).is_some_and(|(to, _)| to == target)
+                && calls.in_order(event)
         };
-        let key = hosts[usize::from(target)].key;
+        let key = hosts[target].key;
         agenda.pop_among(ORDER_MOST, like, |events| {
             let flows: Vec<u32> = events
                 .iter()
-                .map(|event| target_of(calls, event).map_or(0, |(_, flow)| flow))
+                .map(|event| calls.target(event).map_or(0, |(_, flow)| flow))
                 .collect();
             choices.order(key, &flows, odds) as usize
         })
@@ -194,7 +198,7 @@ impl State {
             Scheduled::Wake { task } => self.wake(task),
             Scheduled::Reply { call } => self.reply(call),
             Scheduled::GiveUp { call } => self.give_up(call),
-            Scheduled::Finish { call, result } => self.finish(call, &result),
+            Scheduled::Finish { call, result } => self.finish_delivery(call, &result),
             Scheduled::Alarm { host, at } => self.alarm_due(host, at),
             Scheduled::Pump { queue } => self.pump(queue),
             Scheduled::Expire => {
@@ -204,90 +208,64 @@ impl State {
             }
             Scheduled::Kill { index } => {
                 let kill = self.scenario.kills[index].clone();
-                // An object or an instance that is not there yet has nothing to lose, nor has an
-                // instance that has ended.
-                if let Some(host) = self.host_named(&kill.host)
-                    && (!self.is_instance(&kill.host) || self.is_busy(host))
+                // An object or a workflow instance that does not exist yet has nothing to lose, nor has
+                // an instance that has ended.
+                if let Some(host) = self.hosts.named(&kill.host)
+                    && (!self.hosts.is_workflow_instance(&kill.host) || self.is_busy(host))
                 {
                     self.crash_for(host, Fault::Crash, None, kill.down);
                 }
             }
             Scheduled::Calm => {
                 self.storm.end();
-                self.record(CLOUD, EventKind::Calm);
-                // Everything is healed: who is down comes back now, not when the storm had meant.
-                let down = self.hosts.iter().filter(|host| !host.up).map(|host| host.key.index);
-                for host in down.collect::<Vec<u16>>() {
+                self.record(Service::Cloud.host(), EventKind::Calm);
+                // Hosts that are down restart now, not at the end of the downtime that the storm drew.
+                let down = self.hosts.iter().filter(|host| !host.up).map(Host::id);
+                for host in down.collect::<Vec<HostId>>() {
                     self.agenda.schedule(self.now, Scheduled::Restart { host });
                 }
             }
             Scheduled::Arrive { .. }
             | Scheduled::Request { .. }
-            | Scheduled::Start { .. }
+            | Scheduled::StartWorkflow { .. }
             | Scheduled::Restart { .. } => {
-                unreachable!("these run application code and are the world's")
+                unreachable!("`World::happen` handles these, because they run application code")
             }
         }
-    }
-
-    /// The name of the worker that a request from outside goes to: the one it names, or the first that
-    /// serves requests.
-    pub(crate) fn worker_for(&self, send: &ClientRequest) -> Option<Arc<str>> {
-        let mut serving = self.hosts.iter().filter(|host| host.fetch.is_some());
-        let worker = match &send.to {
-            None => serving.next(),
-            Some(to) => serving.find(|host| host.name == *to),
-        };
-        worker.map(|host| host.name.clone())
     }
 
     pub(crate) fn reorder_odds(&self) -> Odds<'static> {
         Odds::Rare(self.choices.swarm().rate(Fault::Reorder))
     }
 
-    /// Whether there is such a host that can die, or can come to be: `ROOM:all` of a class of objects,
-    /// `classify/42` of a workflow.
-    pub(crate) fn may_crash(&self, name: &str) -> bool {
-        if let Some(host) = self.host_named(name) {
-            return self.host(host).can_crash;
-        }
-        let object =
-            name.split_once(':').is_some_and(|(class, _)| self.classes.contains_key(class));
-        object || self.is_instance(name)
-    }
-
-    fn is_instance(&self, name: &str) -> bool {
-        name.split_once('/').is_some_and(|(body, _)| self.bodies.contains_key(body))
-    }
-
-    /// Counts a step; true when there have been too many.
+    /// Counts a step. Returns whether there have been too many.
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.steps > self.scenario.max_steps
     }
 
+    /// Ends a run that does not come to rest; the host that made most calls is named.
     fn livelock(&mut self) -> End {
         let mut calls = vec![0u32; self.hosts.len()];
-        self.calls.iter().for_each(|flight| calls[usize::from(flight.caller)] += 1);
+        self.calls.iter().for_each(|flight| calls[flight.caller.index()] += 1);
         let busiest = (0..calls.len()).max_by_key(|&host| calls[host]).unwrap_or(0);
         let steps = self.scenario.max_steps;
-        self.record(busiest as u16, EventKind::Livelock { steps });
+        self.record(HostId::at(busiest), EventKind::Livelock { steps });
         End::Livelock
     }
 
-    /// Nothing is left to happen: all is done, or those who wait will wait for ever.
+    /// Ends a run in which nothing is left to happen. Tasks that still wait will wait for ever.
     fn quiet(&mut self) -> End {
-        let stuck: Vec<(u16, EventKind)> =
-            (self.tasks.iter().filter(|task| task.alive && !task.listens))
-                .map(|task| (task.host, self.stuck(task)))
-                .collect();
+        let waiting = self.tasks.alive().filter(|(_, task)| !task.listens);
+        let stuck: Vec<(HostId, EventKind)> =
+            waiting.map(|(_, task)| (task.host, self.stuck(task))).collect();
         let end = if stuck.is_empty() { End::Quiet } else { End::Deadlock };
         stuck.into_iter().for_each(|(host, what)| self.record(host, what));
         end
     }
 
     fn stuck(&self, task: &Task) -> EventKind {
-        let named = |call: u32| format!("#{call} {}", self.trace.op(call));
+        let named = |call: CallId| format!("#{} {}", call.0, self.trace.op(call.0));
         let doing = match task.serves {
             Some(call) => format!("handling {}", named(call)),
             None => "in a task of its own".into(),
@@ -301,25 +279,6 @@ impl State {
         };
         EventKind::Stuck { doing: doing.into(), waits: waits.into() }
     }
-}
-
-/// Whether no earlier call through the same stub is still on its way.
-fn in_turn(calls: &[InFlight], lines: &[Line], event: &Scheduled) -> bool {
-    let Scheduled::Arrive { call, .. } = event else { return true };
-    let line = calls[*call as usize].line;
-    line.is_none_or(|line| lines[line as usize].pending.front() == Some(call))
-}
-
-/// Where a message is going, and which flow of work it belongs to.
-fn target_of(calls: &[InFlight], event: &Scheduled) -> Option<(u16, u32)> {
-    let (call, replying) = match event {
-        Scheduled::Arrive { call, .. } => (*call, false),
-        Scheduled::Reply { call } => (*call, true),
-        _ => return None,
-    };
-    let flight = &calls[call as usize];
-    let target = if replying { flight.caller } else { flight.target };
-    Some((target, flight.task.map_or(0, |task| task + 1)))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> Arc<str> {

@@ -1,33 +1,39 @@
 //! Tasks: futures on hosts, and what each is waiting for.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Wake, Waker};
 
+use crate::engine::ids::{CallId, GateId, HostId, TaskId};
 use crate::values::time::Time;
+
+/// A future that runs on one host and is dropped when that crashes.
+pub(crate) type Work<T> = Pin<Box<dyn Future<Output = T>>>;
 
 /// What a task that is not ready waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It has not been polled, or has just been woken.
+    /// Nothing: it has not been polled, or has just been woken.
     Nothing,
-    Call(u32),
+    Call(CallId),
     Until(Time),
-    /// Another task of its own host, or a channel or lock that the engine does not know.
+    /// Another task of its own host, or a channel or lock of the application.
     Elsewhere,
 }
 
-/// A future on a host: what is known of it. The future itself is kept beside it, see `State::futures`.
+/// What is known of a future on a host. `Tasks` keeps the future itself.
 pub(crate) struct Task {
-    pub host: u16,
+    pub host: HostId,
     /// The call whose handler this is.
-    pub serves: Option<u32>,
+    pub serves: Option<CallId>,
     pub waits: Waits,
     pub ready: bool,
     pub alive: bool,
-    /// The gate it may pass, when one is open on its host.
-    pub pass: Option<u32>,
-    /// Whether it listens to a connection, which is no reason to call the run stuck.
+    /// The closed gate of its host that it may pass.
+    pub pass: Option<GateId>,
+    /// Whether it listens to a connection. Such a task may wait for ever without being stuck.
     pub listens: bool,
     /// Whether it waits for news from the workflow service.
     pub parked: bool,
@@ -35,12 +41,12 @@ pub(crate) struct Task {
 
 /// Tasks woken from outside the engine: by a channel, a lock, a join.
 ///
-/// A `Waker` must be `Send`, hence the mutex; in a run there is one thread and it never waits.
+/// A `Waker` must be `Send`, hence the mutex. A run has one thread, so the lock is never contended.
 #[derive(Debug, Default)]
 pub(crate) struct Woken {
-    /// ObjectCall after every poll, when the answer is nearly always no and a lock would cost more.
+    /// Whether `tasks` has any. Read after every poll; it is nearly always false, and a lock would cost more.
     any: AtomicBool,
-    tasks: Mutex<Vec<u32>>,
+    tasks: Mutex<Vec<TaskId>>,
 }
 
 impl Woken {
@@ -48,19 +54,19 @@ impl Woken {
         self.any.load(Ordering::Acquire)
     }
 
-    pub fn drain(&self, into: &mut Vec<u32>) {
+    pub fn drain(&self, into: &mut Vec<TaskId>) {
         self.any.store(false, Ordering::Release);
         into.append(&mut self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn push(&self, task: u32) {
+    fn push(&self, task: TaskId) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).push(task);
         self.any.store(true, Ordering::Release);
     }
 }
 
-/// What wakes one task. Most tasks are one handler each and short, so wakers are used again when
-/// nobody has kept a copy.
+/// The waker of one task. Most tasks are one handler each and short, so a waker is used again for another
+/// task when the application has kept no copy of it.
 #[derive(Debug)]
 pub(crate) struct TaskWaker {
     target: Arc<Target>,
@@ -79,19 +85,19 @@ impl Wake for Target {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.push(self.task.load(Ordering::Relaxed));
+        self.woken.push(TaskId(self.task.load(Ordering::Relaxed)));
     }
 }
 
 impl TaskWaker {
-    pub fn new(task: u32, woken: &Arc<Woken>) -> TaskWaker {
-        let target = Arc::new(Target { task: AtomicU32::new(task), woken: woken.clone() });
+    pub fn new(task: TaskId, woken: &Arc<Woken>) -> TaskWaker {
+        let target = Arc::new(Target { task: AtomicU32::new(task.0), woken: woken.clone() });
         TaskWaker { waker: Waker::from(target.clone()), target }
     }
 
     /// Makes it the waker of another task.
-    pub fn retarget(&self, task: u32) {
-        self.target.task.store(task, Ordering::Relaxed);
+    pub fn retarget(&self, task: TaskId) {
+        self.target.task.store(task.0, Ordering::Relaxed);
     }
 
     pub fn waker(&self) -> &Waker {
@@ -103,7 +109,7 @@ impl TaskWaker {
         self.waker.data().addr()
     }
 
-    /// Whether nobody could still use it to wake the task it was for.
+    /// Whether no copy is left that could still wake the task it was for.
     pub fn is_spare(&self) -> bool {
         Arc::strong_count(&self.target) == 2
     }
@@ -114,20 +120,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_waker_is_used_again_only_when_nobody_has_kept_a_copy() {
+    fn a_waker_is_used_again_only_when_no_copy_is_kept() {
         let woken = Arc::default();
-        let kept = TaskWaker::new(1, &woken);
+        let kept = TaskWaker::new(TaskId(1), &woken);
         let copy = kept.waker().clone();
         assert!(!kept.is_spare(), "the copy would wake another task");
         copy.wake();
-        let spare = TaskWaker::new(2, &woken);
-        assert!(spare.is_spare(), "nobody has a copy");
-        spare.retarget(3);
+        let spare = TaskWaker::new(TaskId(2), &woken);
+        assert!(spare.is_spare(), "there is no copy");
+        spare.retarget(TaskId(3));
         spare.waker().wake_by_ref();
         assert!(woken.any());
         let mut tasks = Vec::new();
         woken.drain(&mut tasks);
-        assert_eq!(tasks, [1, 3]);
+        assert_eq!(tasks, [TaskId(1), TaskId(3)]);
         assert!(!woken.any());
     }
 }

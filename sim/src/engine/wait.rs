@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::engine::agenda::{Scheduled, TimerId};
+use crate::engine::ids::{CallId, TaskId};
 use crate::engine::task::Waits;
 use crate::engine::world::World;
 use crate::protocol::error::Error;
@@ -19,11 +20,11 @@ use crate::values::time::Time;
 pub(crate) struct Sleep {
     world: Rc<World>,
     end: End,
-    /// The task that will be woken then, and by what.
-    timer: Option<(u32, TimerId)>,
+    /// The task that will be woken, and the event that does it.
+    timer: Option<(TaskId, TimerId)>,
 }
 
-/// When a sleep ends: known once it has begun.
+/// When a sleep ends. The time is known after the first poll.
 #[derive(Clone, Copy)]
 enum End {
     After(Duration),
@@ -51,7 +52,7 @@ impl Future for Sleep {
             *timer = None;
             return Poll::Ready(());
         }
-        let task = state.waiting(cx);
+        let task = state.tasks.waiting(cx);
         match *timer {
             // A task that is polled for another reason sleeps on: one wake-up is enough.
             Some((sleeper, _)) if sleeper == task => {}
@@ -60,16 +61,16 @@ impl Future for Sleep {
                 *timer = Some((task, state.agenda.schedule(until, Scheduled::Wake { task })));
             }
         }
-        state.tasks[task as usize].waits = Waits::Until(until);
+        state.tasks[task].waits = Waits::Until(until);
         Poll::Pending
     }
 }
 
 impl Drop for Sleep {
-    /// Nobody waits any more: a wake-up would poll the task for nothing.
+    /// Cancels the wake-up, which would poll the task for nothing.
     fn drop(&mut self) {
         let (Some((_, timer)), End::At(until)) = (self.timer, self.end) else { return };
-        // An object that holds a sleep is dropped by the world itself; then it wakes for nothing.
+        // If the state is borrowed, the event stays and wakes the task for nothing.
         if let Some(mut state) = self.world.idle_state() {
             state.agenda.cancel(until, timer);
         }
@@ -77,8 +78,8 @@ impl Drop for Sleep {
 }
 
 pin_project_lite::pin_project! {
-    /// Work, and how long it may take. An `async fn` would keep the work twice, as its argument and
-    /// where it is polled, and every future around it would be that much larger.
+    /// Work with a time limit. An `async fn` would hold the work twice, as its argument and where it is
+    /// polled, and every future around it would be larger by that.
     pub(crate) struct Timeout<F> {
         #[pin]
         sleep: Option<Sleep>,
@@ -109,46 +110,46 @@ impl<F: Future> Future for Timeout<F> {
                 Poll::Pending => return Poll::Pending,
             },
         };
-        // Work that is given up is dropped now, however long the limit itself is kept.
+        // Work that is given up is dropped now, however long this future is kept.
         this.sleep.set(None);
         this.work.set(None);
         Poll::Ready(ended)
     }
 }
 
-/// A call that is being made.
+/// A call that is being made. Its operation is in the trace, so that it does not enlarge every future.
 pub(crate) struct Call {
     world: Rc<World>,
-    call: u32,
+    call: CallId,
     submitted: bool,
 }
 
 impl Call {
-    /// A call that has its number and waits to be made.
-    pub fn new(world: Rc<World>, call: u32) -> Call {
+    /// A call that is prepared; the first poll submits it.
+    pub fn new(world: Rc<World>, call: CallId) -> Call {
         Call { world, call, submitted: false }
     }
 
-    /// What `take` makes of the answer, when there is one.
+    /// Polls for the answer, and gives it to `take` when it is there.
     fn poll_with<T>(&mut self, cx: &Context<'_>, take: impl FnOnce(&Outcome) -> T) -> Poll<T> {
         let Call { world, call, submitted } = self;
         let (mut state, call) = (world.state(), *call);
         if !*submitted {
-            // A host that is about to die sends nothing more.
+            // A host that is about to crash sends nothing more.
             if state.pending_crash.is_some() {
                 return Poll::Pending;
             }
             state.submit(call);
             *submitted = true;
         }
-        let flight = &state.calls[call as usize];
+        let flight = &state.calls[call];
         if flight.closed {
             let outcome = flight.outcome.expect("a closed call has its outcome");
             return Poll::Ready(take(state.trace.outcome(outcome)));
         }
-        let task = state.waiting(cx);
-        state.calls[call as usize].task = Some(task);
-        state.tasks[task as usize].waits = Waits::Call(call);
+        let task = state.tasks.waiting(cx);
+        state.calls[call].task = Some(task);
+        state.tasks[task].waits = Waits::Call(call);
         Poll::Pending
     }
 }
@@ -161,7 +162,7 @@ impl Future for Call {
     }
 }
 
-/// A request to a worker that is being made, unless there is no such worker.
+/// A request to a worker that is being made; an error when there is no such worker.
 pub(crate) struct Fetch(pub Result<Call, Box<Error>>);
 
 impl Future for Fetch {
@@ -169,7 +170,7 @@ impl Future for Fetch {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<Response, Error>> {
         match &mut self.0 {
-            // Out of all the answers there are, only a response is worth a copy.
+            // Only the response is cloned, not the whole outcome.
             Ok(call) => call.poll_with(cx, |outcome| match outcome {
                 Ok(Reply::Fetch(response)) => Ok(response.clone()),
                 Ok(other) => unreachable!("a fetch was answered with {other}"),
@@ -186,11 +187,11 @@ struct JoinState<T> {
 }
 
 pin_project_lite::pin_project! {
-    /// Spawned work, which gives its result to a handle. An `async` block would keep the work twice.
+    /// Spawned work, which gives its result to a handle. An `async` block would hold the work twice.
     pub(crate) struct Spawned<F: Future> {
         #[pin]
         work: Option<F>,
-        joint: Rc<RefCell<JoinState<F::Output>>>,
+        join: Rc<RefCell<JoinState<F::Output>>>,
     }
 }
 
@@ -203,9 +204,9 @@ impl<F: Future> Future for Spawned<F> {
         let Poll::Ready(output) = work.poll(cx) else { return Poll::Pending };
         this.work.set(None);
         let waker = {
-            let mut joint = this.joint.borrow_mut();
-            joint.output = Some(output);
-            joint.waker.take()
+            let mut join = this.join.borrow_mut();
+            join.output = Some(output);
+            join.waker.take()
         };
         if let Some(waker) = waker {
             waker.wake();
@@ -214,10 +215,10 @@ impl<F: Future> Future for Spawned<F> {
     }
 }
 
-/// The result to come of spawned work.
+/// Waits for the result of spawned work.
 pub struct JoinHandle<T> {
     world: Rc<World>,
-    joint: Rc<RefCell<JoinState<T>>>,
+    join: Rc<RefCell<JoinState<T>>>,
 }
 
 impl<T: 'static> JoinHandle<T> {
@@ -226,9 +227,9 @@ impl<T: 'static> JoinHandle<T> {
         world: Rc<World>,
         work: F,
     ) -> (JoinHandle<T>, Spawned<F>) {
-        let joint = Rc::new(RefCell::new(JoinState { output: None, waker: None }));
-        let handle = JoinHandle { world, joint: joint.clone() };
-        (handle, Spawned { work: Some(work), joint })
+        let join = Rc::new(RefCell::new(JoinState { output: None, waker: None }));
+        let handle = JoinHandle { world, join: join.clone() };
+        (handle, Spawned { work: Some(work), join })
     }
 }
 
@@ -236,14 +237,14 @@ impl<T> Future for JoinHandle<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let mut joint = self.joint.borrow_mut();
-        if let Some(output) = joint.output.take() {
+        let mut join = self.join.borrow_mut();
+        if let Some(output) = join.output.take() {
             return Poll::Ready(output);
         }
-        joint.waker = Some(cx.waker().clone());
+        join.waker = Some(cx.waker().clone());
         let mut state = self.world.state();
-        let task = state.current.expect("polled by the engine");
-        state.tasks[task as usize].waits = Waits::Elsewhere;
+        let task = state.tasks.current.expect("polled by the engine");
+        state.tasks[task].waits = Waits::Elsewhere;
         Poll::Pending
     }
 }

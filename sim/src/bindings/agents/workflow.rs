@@ -73,7 +73,7 @@ impl AgentWorkflow {
                  Use agent.runWorkflow() to start workflows with proper agent context.",
             ));
         };
-        if !env.world().state().classes.contains_key(&*binding) {
+        if !env.world().state().hosts.classes.contains_key(&*binding) {
             let message = format!("Agent binding '{binding}' not found in environment");
             return Err(Error::app(message));
         }

@@ -1,10 +1,14 @@
-//! Alarms: one per object, at least once, tried again with growing pauses, dropped after six.
+//! Alarms: each object has one, which is delivered at least once, retried with growing pauses, and dropped
+//! after six retries.
 
 use std::time::Duration;
 
 use crate::choices::Odds;
 use crate::engine::agenda::Scheduled;
-use crate::engine::world::{CLOUD, PendingCrash, State};
+use crate::engine::host::Invocation;
+use crate::engine::ids::HostId;
+use crate::engine::services::Service;
+use crate::engine::world::{PendingCrash, State};
 use crate::protocol::fault::Fault;
 use crate::protocol::object::AlarmInfo;
 use crate::protocol::op::Op;
@@ -13,17 +17,17 @@ use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::protocol::trace::EventKind;
 use crate::values::time::Time;
 
-/// The pause after the first failure; each further one doubles it.
+/// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 /// How often a failed alarm is tried again.
 const RETRIES_MAX: u32 = 6;
-/// A pause is lengthened by up to a quarter, in so many steps.
+/// How many lengths of a pause can be drawn; the longest is a quarter longer.
 const JITTERS: u32 = 5;
 
 impl State {
-    /// Makes sure that the alarm an object has set will go off.
-    pub fn schedule_alarm(&mut self, host: u16) {
-        let object = self.object_mut(host);
+    /// Makes sure that an event is scheduled for the alarm that an object has set.
+    pub fn schedule_alarm(&mut self, host: HostId) {
+        let object = self.hosts.object_mut(host);
         let set = object.storage.get_alarm();
         if set == object.alarm.scheduled {
             return;
@@ -34,39 +38,42 @@ impl State {
         }
     }
 
-    /// The time of an alarm has come.
-    pub fn alarm_due(&mut self, host: u16, at: Time) {
-        let object = self.object_mut(host);
+    /// Sends an alarm to its object when its time has come.
+    pub fn alarm_due(&mut self, host: HostId, at: Time) {
+        let object = self.hosts.object_mut(host);
         if object.alarm.scheduled != Some(at) {
             return;
         }
         if object.alarm.running.is_some() {
-            // An alarm does not overlap itself: it is looked at again when the handler has ended.
+            // Runs of the handler do not overlap: the alarm is scheduled again when the handler has ended.
             object.alarm.scheduled = None;
             return;
         }
         object.alarm.scheduled = None;
         object.storage.replace_alarm(None);
         let info = AlarmInfo { scheduled_time: at, retry_count: object.alarm.failures };
-        // From here on it is the platform that remembers the alarm, until the handler has ended.
+        // From here on the platform remembers the alarm, until the handler has ended.
         object.alarm.running = Some(info);
         object.storage.watch_alarm();
         let name = self.host(host).name.clone();
-        self.request(CLOUD, Some(host), None, Op::Alarm { object: name, info });
+        self.request(Service::Cloud.host(), Some(host), None, Op::Alarm { object: name, info });
     }
 
-    pub fn alarm_began(&mut self, host: u16, info: AlarmInfo) {
-        let object = self.object_mut(host);
+    /// The handler of an alarm begins. An alarm that was sent twice begins twice.
+    pub fn alarm_began(&mut self, host: HostId, info: AlarmInfo) {
+        let object = self.hosts.object_mut(host);
         object.alarm.running = Some(info);
         object.storage.watch_alarm();
     }
 
-    /// The handler has returned.
-    pub fn alarm_ended(&mut self, host: u16, call: u32, copy: bool, outcome: Outcome) {
+    /// The handler of an alarm has returned.
+    pub fn alarm_ended(&mut self, invocation: Invocation, outcome: Outcome) {
+        let Invocation { call, copy } = invocation;
+        let host = self.calls[call].callee.expect("an alarm has an object");
         let failed = outcome.is_err();
         let outcome = self.trace.keep(outcome);
-        self.record(host, EventKind::End { call, outcome });
-        match self.calls[call as usize].fault {
+        self.record(host, EventKind::End { call: call.0, outcome });
+        match self.calls[call].fault {
             Some(Fault::CrashAfter) => {
                 return self.pending_crash =
                     Some(PendingCrash { host, fault: Fault::CrashAfter, call });
@@ -78,14 +85,15 @@ impl State {
         if failed {
             return self.alarm_failed(host);
         }
-        let alarm = &mut self.object_mut(host).alarm;
+        let alarm = &mut self.hosts.object_mut(host).alarm;
         (alarm.running, alarm.failures) = (None, 0);
         self.schedule_alarm(host);
     }
 
-    /// The handler threw or died: try again later, unless the object has decided otherwise.
-    pub fn alarm_failed(&mut self, host: u16) {
-        let object = self.object_mut(host);
+    /// The handler threw or its host crashed: the alarm is retried later, unless the handler has set or
+    /// deleted it.
+    pub fn alarm_failed(&mut self, host: HostId) {
+        let object = self.hosts.object_mut(host);
         if object.alarm.running.take().is_none() {
             return;
         }
@@ -103,7 +111,7 @@ impl State {
         let (key, of) = (self.key(host), if self.storm.active() { JITTERS } else { 1 });
         let drawn = self.choices.choose(ChoiceKind::Jitter, key, OpCode::NONE, of, Odds::Even);
         let at = self.now + pause + pause / 4 / (JITTERS - 1) * drawn;
-        let object = self.object_mut(host);
+        let object = self.hosts.object_mut(host);
         object.storage.replace_alarm(Some(at));
         self.schedule_alarm(host);
     }

@@ -1,56 +1,73 @@
-//! Connections between clients and objects, as the world keeps them.
+//! Connections between clients and objects.
 
 use std::collections::VecDeque;
+use std::ops::{Index, IndexMut};
 
-use crate::engine::world::State;
+use crate::engine::ids::{HostId, SocketId, TaskId};
 use crate::values::body::Body;
 
-/// A connection as the world keeps it.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    pub client: u16,
-    pub object: u16,
+    pub client: HostId,
+    pub object: HostId,
     pub open: bool,
+    /// Messages that have reached the client and have not been read.
     pub inbox: VecDeque<Body>,
-    pub reader: Option<u32>,
+    /// The client's task that waits for the next message.
+    pub reader: Option<TaskId>,
 }
 
-impl State {
-    pub fn open_socket(&mut self, client: u16, object: u16) -> u32 {
+/// Every connection that was ever opened in a run.
+#[derive(Debug, Default)]
+pub(crate) struct Sockets(Vec<Socket>);
+
+impl Sockets {
+    pub fn open(&mut self, client: HostId, object: HostId) -> SocketId {
+        let id = SocketId::at(self.0.len());
         let inbox = VecDeque::new();
-        self.sockets.push(Socket { client, object, open: true, inbox, reader: None });
-        self.sockets.len() as u32 - 1
+        self.0.push(Socket { client, object, open: true, inbox, reader: None });
+        id
     }
 
-    /// The connection is gone; a client that listens learns of it.
-    pub fn close_socket(&mut self, id: u32) {
-        let socket = &mut self.sockets[id as usize];
+    /// Closes a connection. Returns the reader, which has to be woken.
+    pub fn close(&mut self, id: SocketId) -> Option<TaskId> {
+        let socket = &mut self[id];
         socket.open = false;
-        if let Some(reader) = socket.reader.take() {
-            self.wake(reader);
-        }
+        socket.reader.take()
     }
 
-    /// Every connection of a host is gone.
-    pub fn close_sockets_of(&mut self, host: u16) {
-        let ids: Vec<u32> = self.sockets_of(host).collect();
-        ids.into_iter().for_each(|id| self.close_socket(id));
-    }
-
-    pub fn sockets_of(&self, host: u16) -> impl Iterator<Item = u32> + '_ {
-        let open = move |(_, socket): &(usize, &Socket)| socket.open && socket.object == host;
-        self.sockets.iter().enumerate().filter(open).map(|(id, _)| id as u32)
-    }
-
-    /// A message from the object reaches its client.
-    pub fn pushed(&mut self, id: u32, message: Body) {
-        let socket = &mut self.sockets[id as usize];
+    /// A message from the object reaches its client. Returns the reader, which has to be woken.
+    pub fn receive(&mut self, id: SocketId, message: Body) -> Option<TaskId> {
+        let socket = &mut self[id];
         if !socket.open {
-            return;
+            return None;
         }
         socket.inbox.push_back(message);
-        if let Some(reader) = socket.reader.take() {
-            self.wake(reader);
-        }
+        socket.reader.take()
+    }
+
+    /// The open connections of an object.
+    pub fn of_object(&self, host: HostId) -> impl Iterator<Item = SocketId> + '_ {
+        let open = move |(_, socket): &(usize, &Socket)| socket.open && socket.object == host;
+        self.0.iter().enumerate().filter(open).map(|(id, _)| SocketId::at(id))
+    }
+
+    /// The connection of that number, if there is one and it is open.
+    pub fn find_open(&self, id: SocketId) -> Option<&Socket> {
+        self.0.get(id.index()).filter(|socket| socket.open)
+    }
+}
+
+impl Index<SocketId> for Sockets {
+    type Output = Socket;
+
+    fn index(&self, id: SocketId) -> &Socket {
+        &self.0[id.index()]
+    }
+}
+
+impl IndexMut<SocketId> for Sockets {
+    fn index_mut(&mut self, id: SocketId) -> &mut Socket {
+        &mut self.0[id.index()]
     }
 }

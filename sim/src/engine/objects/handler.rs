@@ -1,0 +1,90 @@
+//! A handler of an object: what runs when a call has arrived there.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::engine::env::Env;
+use crate::engine::host::{Instance, Invocation};
+use crate::engine::ids::HostId;
+use crate::engine::task::Work;
+use crate::engine::world::World;
+use crate::protocol::error::Error;
+use crate::protocol::object::{AlarmInfo, ObjectError};
+use crate::protocol::op::Op;
+use crate::protocol::reply::Reply;
+use crate::values::body::Body;
+
+/// What an object is asked to do.
+enum ObjectCall {
+    Rpc(Arc<str>, Body),
+    Alarm(AlarmInfo),
+    Message(u32, Body),
+    Connect,
+}
+
+impl ObjectCall {
+    fn of(op: &Op) -> ObjectCall {
+        match op {
+            Op::Rpc { method, args, .. } => ObjectCall::Rpc(method.clone(), args.clone()),
+            Op::Alarm { info, .. } => ObjectCall::Alarm(*info),
+            Op::SocketMessage { socket, message, .. } => {
+                ObjectCall::Message(*socket, message.clone())
+            }
+            Op::Connect { .. } => ObjectCall::Connect,
+            _ => unreachable!("{op} does not go to an object"),
+        }
+    }
+}
+
+impl World {
+    /// The future that calls the object's handler and answers when that and its background work are done.
+    pub fn object_handler(self: &Rc<World>, host: HostId, invocation: Invocation) -> Work<()> {
+        let asked = ObjectCall::of(self.state().trace.op(invocation.call.0));
+        let env = Env::new(self.clone(), host);
+        let world = self.clone();
+        Box::pin(async move {
+            let instance = world.instance(host);
+            // A constructor may have closed the gate behind itself.
+            env.admitted().await;
+            let thrown = |error: Error| match error {
+                error @ Error::Object(_) => error,
+                error => Error::Object(ObjectError::thrown(error.to_string())),
+            };
+            let outcome = match asked {
+                ObjectCall::Rpc(method, args) => {
+                    instance.rpc(method, args).await.map(Reply::Rpc).map_err(thrown)
+                }
+                ObjectCall::Alarm(info) => instance.alarm(info).await.map(|()| Reply::Done),
+                ObjectCall::Message(socket, message) => {
+                    instance.message(socket, message).await.map(|()| Reply::Done)
+                }
+                ObjectCall::Connect => {
+                    let mut state = world.state();
+                    let client = state.calls[invocation.call].caller;
+                    Ok(Reply::Socket(state.objects.sockets.open(client, host).0))
+                }
+            };
+            let outcome = match env.background().await {
+                Ok(()) => outcome,
+                Err(error) => outcome.and(Err(error)),
+            };
+            world.state().handled_by_object(invocation, outcome);
+        })
+    }
+
+    /// The object in memory, constructed anew when there is none.
+    fn instance(self: &Rc<World>, host: HostId) -> Rc<dyn Instance> {
+        let state = self.state();
+        let object = state.hosts.object(host);
+        if let Some(instance) = &object.instance {
+            return instance.clone();
+        }
+        let (id, storage, class) =
+            (object.id.clone(), object.storage.clone(), object.class.clone());
+        drop(state);
+        let env = Env::new(self.clone(), host);
+        let instance = (class.construct)(env, id, storage);
+        self.state().hosts.object_mut(host).instance = Some(instance.clone());
+        instance
+    }
+}

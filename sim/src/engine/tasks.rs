@@ -1,0 +1,195 @@
+//! All tasks of a run, with what each needs to be polled and the queue of those that are ready.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use crate::engine::ids::{CallId, HostId, TaskId};
+use crate::engine::task::{Task, TaskWaker, Waits, Woken, Work};
+use crate::values::push_in_place::push_in_place;
+
+/// How many tasks there is room for at first: enough for an ordinary run.
+const ROOM: usize = 192;
+
+/// Three lists with equal indices, because the run loop reads tasks far more often than it moves their
+/// futures and wakers.
+pub(crate) struct Tasks {
+    tasks: Vec<Task>,
+    /// The future of each task. It is taken while it is polled, and for good when it has finished or its
+    /// host has crashed.
+    futures: Vec<Option<Work<()>>>,
+    /// The waker of each task, taken together with its future.
+    wakers: Vec<Option<Box<TaskWaker>>>,
+    /// The wakers of combinators that poll a part of a task; they are woken with the task.
+    parts: BTreeMap<TaskId, Vec<Waker>>,
+    /// The tasks to be polled. `State::admit` decides which tasks enter.
+    pub ready: VecDeque<TaskId>,
+    #[expect(clippy::vec_box, reason = "they move from list to poll and back, one word each")]
+    spare_wakers: Vec<Box<TaskWaker>>,
+    /// The task being polled.
+    pub current: Option<TaskId>,
+    /// The address of the waker of the task being polled.
+    polling: usize,
+}
+
+impl Default for Tasks {
+    fn default() -> Tasks {
+        Tasks {
+            tasks: Vec::with_capacity(ROOM),
+            futures: Vec::with_capacity(ROOM),
+            wakers: Vec::with_capacity(ROOM),
+            parts: BTreeMap::new(),
+            ready: VecDeque::new(),
+            spare_wakers: Vec::new(),
+            current: None,
+            polling: 0,
+        }
+    }
+}
+
+impl Tasks {
+    /// Adds a task. It still has to be admitted to the ready queue.
+    #[inline(always)]
+    pub fn add(
+        &mut self,
+        woken: &Arc<Woken>,
+        host: HostId,
+        serves: Option<CallId>,
+        future: Work<()>,
+    ) -> TaskId {
+        let id = TaskId::at(self.tasks.len());
+        let parent = self.current.map(|task| &self[task]);
+        let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
+        let waker = self.spare_wakers.pop().unwrap_or_else(|| Box::new(TaskWaker::new(id, woken)));
+        waker.retarget(id);
+        let task = Task {
+            host,
+            serves,
+            waits: Waits::Nothing,
+            ready: true,
+            alive: true,
+            pass,
+            listens: false,
+            parked: false,
+        };
+        push_in_place(&mut self.tasks, task);
+        push_in_place(&mut self.futures, Some(future));
+        push_in_place(&mut self.wakers, Some(waker));
+        id
+    }
+
+    /// The task on whose behalf a future is being polled. A combinator that polls a part of its task with
+    /// a waker of its own has that waker woken together with the task.
+    #[inline]
+    pub fn waiting(&mut self, cx: &Context<'_>) -> TaskId {
+        let task = self.current.expect("polled by the engine");
+        if cx.waker().data().addr() != self.polling {
+            self.parts.entry(task).or_default().push(cx.waker().clone());
+        }
+        task
+    }
+
+    /// Marks a task as ready. Returns whether it was waiting and now has to be admitted.
+    #[inline]
+    pub fn make_ready(&mut self, task: TaskId) -> bool {
+        if !self.parts.is_empty() {
+            self.parts.remove(&task).into_iter().flatten().for_each(Waker::wake);
+        }
+        let slot = &mut self[task];
+        let waiting = slot.alive && !slot.ready;
+        if waiting {
+            slot.ready = true;
+            slot.waits = Waits::Nothing;
+            slot.listens = false;
+        }
+        waiting
+    }
+
+    /// Takes a task's future and waker in order to poll it; none when it is dead. The waker is taken
+    /// because cloning it would count references at every poll.
+    #[inline(always)]
+    pub fn begin_poll(&mut self, task: TaskId) -> Option<(Work<()>, Box<TaskWaker>)> {
+        let slot = &mut self[task];
+        slot.ready = false;
+        slot.waits = Waits::Elsewhere;
+        let future = self.futures[task.index()].take()?;
+        let waker = self.wakers[task.index()].take()?;
+        self.current = Some(task);
+        self.polling = waker.address();
+        Some((future, waker))
+    }
+
+    /// Puts back what was taken for a poll that has left more to do. Returns the host of the task.
+    #[inline(always)]
+    pub fn suspend(&mut self, task: TaskId, future: Work<()>, waker: Box<TaskWaker>) -> HostId {
+        self.current = None;
+        // The slots are empty since `begin_poll`; a plain assignment would have to drop what might be there.
+        debug_assert!(self.futures[task.index()].is_none(), "a task has one future");
+        self.futures[task.index()].get_or_insert(future);
+        self.wakers[task.index()].get_or_insert(waker);
+        self[task].host
+    }
+
+    /// Ends a task after its last poll. Returns its host.
+    #[inline(always)]
+    pub fn finish(&mut self, task: TaskId, waker: Box<TaskWaker>) -> HostId {
+        self.current = None;
+        let slot = &mut self[task];
+        slot.alive = false;
+        let host = slot.host;
+        if waker.is_spare() {
+            self.spare_wakers.push(waker);
+        }
+        host
+    }
+
+    /// Ends every task of a host and moves their futures to `dropped`. Returns the calls that they were
+    /// handling.
+    pub fn kill(&mut self, host: HostId, dropped: &mut Vec<Work<()>>) -> Vec<CallId> {
+        let mut orphaned = Vec::new();
+        let theirs =
+            |(_, task): &(&mut Option<Work<()>>, &mut Task)| task.host == host && task.alive;
+        for (future, task) in self.futures.iter_mut().zip(&mut self.tasks).filter(theirs) {
+            task.alive = false;
+            dropped.extend(future.take());
+            orphaned.extend(task.serves);
+        }
+        let tasks = &self.tasks;
+        self.ready.retain(|task| tasks[task.index()].alive);
+        orphaned
+    }
+
+    /// Takes every future and every combinator's waker, at the end of a run.
+    pub fn take_all(&mut self, futures: &mut Vec<Work<()>>, wakers: &mut Vec<Waker>) {
+        futures.extend(self.futures.iter_mut().filter_map(Option::take));
+        wakers.extend(std::mem::take(&mut self.parts).into_values().flatten());
+    }
+
+    /// The tasks that have not ended, in the order in which they were spawned.
+    pub fn alive(&self) -> impl Iterator<Item = (TaskId, &Task)> {
+        let numbered = self.tasks.iter().enumerate();
+        numbered.filter(|(_, task)| task.alive).map(|(id, task)| (TaskId::at(id), task))
+    }
+
+    /// The tasks of a host that have not ended.
+    pub fn alive_on(&self, host: HostId) -> impl Iterator<Item = (TaskId, &Task)> {
+        self.alive().filter(move |(_, task)| task.host == host)
+    }
+}
+
+impl Index<TaskId> for Tasks {
+    type Output = Task;
+
+    #[inline(always)]
+    fn index(&self, task: TaskId) -> &Task {
+        &self.tasks[task.index()]
+    }
+}
+
+impl IndexMut<TaskId> for Tasks {
+    #[inline(always)]
+    fn index_mut(&mut self, task: TaskId) -> &mut Task {
+        &mut self.tasks[task.index()]
+    }
+}

@@ -129,7 +129,8 @@
 //!
 //! - [`simulate`] is the entry point, [`Cloud`] has everything that can be mounted.
 //! - [`fault::ALL`] lists the faults, [`r2`], [`queue`], [`workflow`], [`d1`] and [`storage`] the services.
-//! - `thunderhead_props` judges traces by promises, and has a proptest strategy whose values are scenario and tape.
+//! - `thunderhead_props` judges traces by promises, searches whole systems, and has a proptest strategy whose values are
+//!   scenario and tape.
 //! - `docs/platform.md` in the repository says how faithful the cloud is, and where it is a guess.
 //! - `CONTRIBUTING.md` in the repository walks through one call from handler to trace.
 

@@ -117,7 +117,7 @@
 //! | layer | what is in it |
 //! |---|---|
 //! | `values` | bodies, times, hashes, the random number generator |
-//! | `services` | R2, queues, workflows, D1, object storage, SQLite and AI as synchronous state machines: an operation and the time go in, a reply comes out |
+//! | `services` | R2, queues, workflows, D1, object storage, SQLite, AI: synchronous state machines |
 //! | `protocol` | what crosses the doorway: operations, replies, errors, faults, sites of choices, the trace |
 //! | `choices` | where the outcomes of choices come from: tape, seed, priorities |
 //! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
@@ -129,8 +129,8 @@
 //!
 //! - [`simulate`] is the entry point, [`Cloud`] has everything that can be mounted.
 //! - [`fault::ALL`] lists the faults, [`r2`], [`queue`], [`workflow`], [`d1`] and [`storage`] the services.
-//! - `thunderhead_props` judges traces by promises, searches whole systems, and has a proptest strategy whose values are
-//!   scenario and tape.
+//! - `thunderhead_props` judges traces by promises, searches whole systems, and has a proptest strategy whose values
+//!   are scenario and tape.
 //! - `docs/platform.md` in the repository says how faithful the cloud is, and where it is a guess.
 //! - `CONTRIBUTING.md` in the repository walks through one call from handler to trace.
 

@@ -256,13 +256,14 @@ fn layer(path: &str) -> Option<(&'static str, u8)> {
 }
 
 fn read(root: &Path, folder: &Path, into: &mut Vec<(String, String)>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("a folder of the crate") {
+        let path = entry.expect("readable").path();
         if path.is_dir() {
             read(root, &path, into);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
-            into.push((name, std::fs::read_to_string(&path).unwrap()));
+            let name =
+                path.strip_prefix(root).expect("it is below").to_string_lossy().replace('\\', "/");
+            into.push((name, std::fs::read_to_string(&path).expect("UTF-8")));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The faults that a storm is made of: one entry each in the list of [`faults!`].
+//! The faults that a storm is made of: one entry each in the list of `faults!`.
 //!
 //! A new fault is an entry in the list, with the next free `id`, and its behaviour in
 //! `engine/verdict.rs`. Everything else (scripts, `--faults`, `list`, swarms, hashes) follows from

@@ -10,10 +10,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::values::time::Time;
 
+mod anomaly;
 mod config;
 mod duration;
 mod error;
@@ -27,6 +26,7 @@ mod reply;
 mod step;
 mod step_error;
 
+pub use anomaly::Anomaly;
 pub use config::{
     ConfigError, DEFAULT_EVENT_TIMEOUT, MAX_BATCH_INSTANCES, MAX_EVENT_TYPE_LEN, MAX_ID_LEN,
     MAX_STEP_NAME_LEN, MAX_VALUE_BYTES, MAX_WAIT, MAX_WORKFLOW_NAME_LEN, Options, WorkflowConfig,
@@ -83,28 +83,6 @@ pub struct Workflows {
 struct Numbers {
     lives: u64,
     ids: u64,
-}
-
-/// Something odd that production was reported to do once, for a storm to ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Anomaly {
-    /// `create` says that the id exists, although there is no instance and none is made.
-    ExistsWithoutInstance,
-    /// `create` makes the instance, and says that the id exists: of several at once none succeeds.
-    CreatedButExists,
-}
-
-impl Anomaly {
-    /// What can be asked for with this operation.
-    pub fn of(op: &Op) -> &'static [Anomaly] {
-        match op {
-            Op::Create { .. } | Op::CreateBatch { .. } => {
-                &[Anomaly::ExistsWithoutInstance, Anomaly::CreatedButExists]
-            }
-            _ => &[],
-        }
-    }
 }
 
 impl Workflows {

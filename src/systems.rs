@@ -1,14 +1,20 @@
-//! The systems that the harness knows, one file each.
+//! The systems under test. Each is a file, and a folder of the same name when it is too long for one.
+//!
+//! Files with the same name hold the same thing in every system: `routes` answers requests, `workload`
+//! draws them, `names` has bindings, keys and ids, `wire` the shapes of JSON, and `plan` the plan as it
+//! was written, which the harness refutes. To add a system, add its file and a line to [`ALL`].
 
 mod commands;
 mod comparisons;
 mod generations;
+mod ids;
+mod json;
 mod relay;
 mod uploads;
 
 use thunderhead_props::System;
 
-/// Every system, by name.
+/// Every system.
 pub const ALL: &[&System] = &[
     &relay::SYSTEM,
     &uploads::SYSTEM,

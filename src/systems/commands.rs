@@ -8,14 +8,18 @@
 mod group;
 mod guests;
 mod inbox;
+mod names;
+mod plan;
 mod processor;
 mod routes;
 mod store;
+mod wire;
 mod workload;
 
 use thunderhead_props::{COMMANDS, Expected, System, Variant};
 use thunderhead_sim::Cloud;
 
+use names::ACCOUNTS;
 use processor::Approach;
 
 /// What every alternative breaks that is carried out before, or beside, its record.
@@ -75,16 +79,16 @@ pub static SYSTEM: System = System {
             mount: |cloud| mount(cloud, Approach::ExecutionEvents),
         },
     ],
-    workload: workload::draw,
+    workload: workload::workload,
     smallest: workload::smallest,
     promises: COMMANDS,
 };
 
 fn mount(cloud: &mut Cloud, approach: Approach) {
     store::mount(cloud);
-    cloud.d1(guests::ACCOUNTS);
-    cloud.migrate(guests::ACCOUNTS, &guests::SCHEMA);
+    cloud.d1(ACCOUNTS);
+    cloud.migrate(ACCOUNTS, &guests::SCHEMA);
     cloud.worker("web").fetch(move |env, request| routes::serve(env, request, approach));
     processor::mount(cloud, approach);
-    cloud.migrate(guests::ACCOUNTS, &[guests::RESIDENTS]);
+    cloud.migrate(ACCOUNTS, &[guests::RESIDENTS]);
 }

@@ -6,7 +6,7 @@ mod diff;
 mod envelope;
 mod envpair;
 mod explainer;
-mod pair;
+mod names;
 mod plan;
 mod probe;
 mod ring;
@@ -21,6 +21,7 @@ use thunderhead_props::{COMPARISONS, Expected, System, Variant};
 use thunderhead_sim::Cloud;
 use thunderhead_sim::workflow::WorkflowConfig;
 
+use names::{COMPARE, ENVPAIR_DO};
 use plan::Repair;
 
 /// Comparisons: one implementation that holds, and the plan in three degrees of repair.
@@ -63,8 +64,8 @@ pub static SYSTEM: System = System {
 };
 
 fn reference(cloud: &mut Cloud) {
-    cloud.worker("web").fetch(routes::web);
-    cloud.durable_object::<envpair::EnvPair>(envpair::ENVPAIR_DO);
-    cloud.workflow(workflow::COMPARE, WorkflowConfig::default(), workflow::compare);
+    cloud.worker("web").fetch(routes::serve);
+    cloud.durable_object::<envpair::EnvPair>(ENVPAIR_DO);
+    cloud.workflow(COMPARE, WorkflowConfig::default(), workflow::compare);
     sites::mount(cloud);
 }

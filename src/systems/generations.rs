@@ -13,7 +13,6 @@ mod provider;
 mod routes;
 mod store;
 mod studio;
-mod uuid;
 mod watch;
 mod wire;
 mod workload;
@@ -73,7 +72,7 @@ fn reference(cloud: &mut Cloud) {
     cloud.migrate(LIBRARY, library::SCHEMA);
     cloud.queue(WATCH, QueueConfig::default());
     cloud.queue(WATCH_LATER, QueueConfig::default());
-    cloud.worker(WEB).fetch(routes::web);
+    cloud.worker(WEB).fetch(routes::serve);
     cloud.worker("watcher").queue(&watch::queues(), watch::consume);
     cloud.durable_object::<generation::Generation>(GENERATION);
 }

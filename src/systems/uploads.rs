@@ -10,9 +10,10 @@ mod ledger;
 mod names;
 mod operator;
 mod organization;
-mod plans;
+mod plan;
+mod routes;
 mod s3;
-mod web;
+mod wire;
 mod workflow;
 mod workload;
 
@@ -26,7 +27,7 @@ use ledger::{Current, History, Ledger, Migrating};
 use names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, WORKFLOW};
 use operator::Operator;
 use organization::Organization;
-use plans::{Rows, Times};
+use plan::{Rows, Times};
 
 /// What every plan breaks; each in its own ways, which `docs/findings.md` tells.
 const BROKEN: &[&str] = &[
@@ -52,40 +53,40 @@ pub static SYSTEM: System = System {
             name: "reference",
             about: "asks R2 at every decision; one row per name and a memory of every event",
             expected: Expected::Holds,
-            mount: reference::<Current>,
+            mount: mount_reference::<Current>,
         },
         Variant {
             name: "reference-history",
             about: "the same with a history of events and a projection of the current ones",
             expected: Expected::Holds,
-            mount: reference::<History>,
+            mount: mount_reference::<History>,
         },
         Variant {
             name: "reference-migrating",
             about: "begins as `reference` and becomes `reference-history` when an operator asks",
             expected: Expected::Holds,
-            mount: reference::<Migrating>,
+            mount: mount_reference::<Migrating>,
         },
         Variant {
             name: "row-first",
             about: "the plan's approach B: the row is replaced by each notification, then the workflow",
             expected: Expected::Refuted(BROKEN),
-            mount: |cloud| plan::<Rows<false>>(cloud, false),
+            mount: |cloud| mount_plan::<Rows<false>>(cloud, false),
         },
         Variant {
             name: "workflow-first",
             about: "the plan's approach C: the workflow is started, then the row is written",
             expected: Expected::Refuted(BROKEN),
-            mount: |cloud| plan::<Rows<true>>(cloud, false),
+            mount: |cloud| mount_plan::<Rows<true>>(cloud, false),
         },
         Variant {
             name: "event-time",
             about: "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
             expected: Expected::Refuted(BROKEN),
-            mount: |cloud| plan::<Times>(cloud, true),
+            mount: |cloud| mount_plan::<Times>(cloud, true),
         },
     ],
-    workload: workload::draw,
+    workload: workload::workload,
     smallest: workload::smallest,
     promises: UPLOADS,
 };
@@ -96,23 +97,23 @@ fn mount_surroundings(cloud: &mut Cloud) {
     cloud.queue(DEAD_LETTERS, QueueConfig::default());
     let rules = vec![Rule::new(QUEUE, [EventType::ObjectCreate, EventType::ObjectDelete])];
     cloud.bucket(BUCKET, BucketConfig { rules, ..BucketConfig::default() });
-    cloud.worker("web").fetch(web::serve);
+    cloud.worker("web").fetch(routes::serve);
     cloud.worker("s3").fetch(s3::serve);
     cloud.worker("browser").fetch(browser::open);
     cloud.durable_object::<Operator>(OPERATOR);
 }
 
-fn reference<L: Ledger>(cloud: &mut Cloud) {
+fn mount_reference<L: Ledger>(cloud: &mut Cloud) {
     mount_surroundings(cloud);
     cloud.durable_object::<Organization<L>>(AGENT);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), workflow::run);
     cloud.worker("consumer").queue(&consumer::queues(), consumer::consume);
 }
 
-fn plan<A: DurableObject>(cloud: &mut Cloud, deletes: bool) {
+fn mount_plan<A: DurableObject>(cloud: &mut Cloud, deletes: bool) {
     mount_surroundings(cloud);
     cloud.durable_object::<A>(AGENT);
-    cloud.workflow(WORKFLOW, WorkflowConfig::default(), plans::run);
-    let consume = move |env, batch| plans::consume(env, batch, deletes);
-    cloud.worker("consumer").queue(&plans::queues(), consume);
+    cloud.workflow(WORKFLOW, WorkflowConfig::default(), plan::run);
+    let consume = move |env, batch| plan::consume(env, batch, deletes);
+    cloud.worker("consumer").queue(&plan::queues(), consume);
 }

@@ -6,8 +6,7 @@ use thunderhead_sim::d1::D1Result;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Env, Error};
 
-/// The binding of the database.
-pub const ACCOUNTS: &str = "ACCOUNTS";
+use super::names::ACCOUNTS;
 
 /// The tables.
 pub const SCHEMA: [&str; 2] = [
@@ -68,7 +67,7 @@ pub struct CheckOut<'a> {
 
 /// How carrying out a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Departure {
     /// The guest has left.
     Left,
     /// The guest stays, for a reason that trying again will not change.
@@ -77,29 +76,29 @@ pub enum Outcome {
 
 /// Why a command could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum CheckOutError {
     /// It is the command's own fault, and will be so tomorrow: there is no such guest.
     Poison(String),
-    /// The weather: it may have been carried out, or not.
-    Weather(String),
+    /// A call failed, so the command may have been carried out or not.
+    Unavailable(String),
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for CheckOutError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Failure::Poison(text) | Failure::Weather(text)) = self;
+        let (CheckOutError::Poison(text) | CheckOutError::Unavailable(text)) = self;
         f.write_str(text)
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Weather(error.to_string())
+impl From<Error> for CheckOutError {
+    fn from(error: Error) -> CheckOutError {
+        CheckOutError::Unavailable(error.to_string())
     }
 }
 
 /// The handler that bears repetition: effect and message id are one transaction, and whoever comes later
 /// is told how it ended the first time.
-pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Outcome, Failure> {
+pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Departure, CheckOutError> {
     let (id, guest, now) = (Value::from(command.message_id), Value::from(command.guest), now(env));
     let accounts = env.d1(ACCOUNTS);
     let results = accounts.batch(vec![
@@ -110,23 +109,29 @@ pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Outcome,
     let results = results.await?;
     match results.last().and_then(|result| text(result, "outcome")) {
         None => Err(unknown(command.guest)),
-        Some("out") => Ok(Outcome::Left),
-        Some(_) => Ok(Outcome::Stays),
+        Some("out") => Ok(Departure::Left),
+        Some(_) => Ok(Departure::Stays),
     }
 }
 
 /// The plan's handler: it looks at the guest, and leaves alone who has left.
-pub async fn check_out_by_state(env: &Env, command: CheckOut<'_>) -> Result<Outcome, Failure> {
+pub async fn check_out_by_state(
+    env: &Env,
+    command: CheckOut<'_>,
+) -> Result<Departure, CheckOutError> {
     let guest = find(env, command.guest).await?;
     match &*guest.status {
-        "out" => Ok(Outcome::Left),
-        "held" => Ok(Outcome::Stays),
+        "out" => Ok(Departure::Left),
+        "held" => Ok(Departure::Stays),
         _ => save(env, command, &guest).await,
     }
 }
 
 /// A handler that does what it is told, however often.
-pub async fn check_out_always(env: &Env, command: CheckOut<'_>) -> Result<Outcome, Failure> {
+pub async fn check_out_always(
+    env: &Env,
+    command: CheckOut<'_>,
+) -> Result<Departure, CheckOutError> {
     let guest = find(env, command.guest).await?;
     save(env, command, &guest).await
 }
@@ -138,7 +143,7 @@ struct Guest {
     disputed: bool,
 }
 
-async fn find(env: &Env, guest: &str) -> Result<Guest, Failure> {
+async fn find(env: &Env, guest: &str) -> Result<Guest, CheckOutError> {
     let found = env.d1(ACCOUNTS).prepare(FIND).bind(vec![guest.into()]).all().await?;
     let integer = |column| found.get(0, column).and_then(Value::as_i64).unwrap_or_default();
     let Some(status) = text(&found, "status") else { return Err(unknown(guest)) };
@@ -150,7 +155,7 @@ async fn find(env: &Env, guest: &str) -> Result<Guest, Failure> {
     })
 }
 
-async fn save(env: &Env, command: CheckOut<'_>, guest: &Guest) -> Result<Outcome, Failure> {
+async fn save(env: &Env, command: CheckOut<'_>, guest: &Guest) -> Result<Departure, CheckOutError> {
     let (id, name) = (Value::from(command.message_id), Value::from(command.guest));
     let outcome = if guest.disputed { "held" } else { "out" };
     let (charged, owed) = if guest.disputed { (0, guest.owed) } else { (guest.owed, 0) };
@@ -161,7 +166,7 @@ async fn save(env: &Env, command: CheckOut<'_>, guest: &Guest) -> Result<Outcome
         accounts.prepare(LEAVE).bind(vec![name, outcome.into(), owed.into()]),
     ]);
     saved.await?;
-    Ok(if guest.disputed { Outcome::Stays } else { Outcome::Left })
+    Ok(if guest.disputed { Departure::Stays } else { Departure::Left })
 }
 
 /// A guest comes, for the first time or again.
@@ -170,8 +175,8 @@ pub async fn check_in(env: &Env, guest: &str, owed: i64) -> Result<(), Error> {
     env.d1(ACCOUNTS).prepare(CHECK_IN).bind(bindings).run().await.map(|_| ())
 }
 
-fn unknown(guest: &str) -> Failure {
-    Failure::Poison(format!("there is no guest {guest}"))
+fn unknown(guest: &str) -> CheckOutError {
+    CheckOutError::Poison(format!("there is no guest {guest}"))
 }
 
 fn text<'a>(result: &'a D1Result, column: &str) -> Option<&'a str> {

@@ -6,7 +6,7 @@ use thunderhead_sim::Env;
 use thunderhead_stream::{Error, Message, NewMessage, Store, rebuild};
 
 use super::group::{CHECK_OUT_FAILED, CHECKED_OUT, Group, INITIATE, Input, decide, evolve};
-use super::guests::Outcome;
+use super::guests::Departure;
 use super::store::D1Store;
 
 /// The command that starts a group. A group has one start, so its id follows from the group's.
@@ -16,10 +16,10 @@ pub fn initiate(workflow_id: &str, guests: &[String]) -> NewMessage {
 }
 
 /// The event that tells how a command ended. Its id follows from the command's: it is told once.
-pub fn outcome(command_id: &str, guest: &str, outcome: Outcome) -> NewMessage {
+pub fn outcome(command_id: &str, guest: &str, outcome: Departure) -> NewMessage {
     let message_type = match outcome {
-        Outcome::Left => CHECKED_OUT,
-        Outcome::Stays => CHECK_OUT_FAILED,
+        Departure::Left => CHECKED_OUT,
+        Departure::Stays => CHECK_OUT_FAILED,
     };
     let id = format!("{command_id}/outcome");
     NewMessage::input_event(&id, message_type, json!({ "guest": guest }))

@@ -3,21 +3,16 @@
 //! The reference is the package's own processor; the others are the plan's alternatives, each the same
 //! loop around another turn.
 
-mod checkpoint;
-pub mod events;
-mod flagged;
-mod locked;
-
 use std::time::Duration;
 
 use thunderhead_sim::{Cloud, Env};
 use thunderhead_stream::{self as stream, Backoff, Message, Processor};
 
-use super::guests::{CheckOut, Failure, Outcome};
-use super::store::{self, D1Store};
+use super::guests::{CheckOut, CheckOutError, Departure};
+use super::names::{ACCOUNTS, LOCKS, STREAMS};
+use super::plan::{checkpoint, events, flagged, locked};
+use super::store::D1Store;
 use super::{guests, inbox};
-
-pub use locked::{LOCKS, LockServer};
 
 /// How commands are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,14 +37,14 @@ pub enum Approach {
 /// How many hosts there are at most.
 const PROCESSORS: u32 = 4;
 /// How soon a processor polls again when there was something to do.
-const SOON: Duration = Duration::from_millis(250);
+pub const SOON: Duration = Duration::from_millis(250);
 /// Pauses grow as long as there is nothing to do, by so much each time.
 const SLOWER: u32 = 4;
 /// The pause behind which a processor ends its shift, or no run would end: more than twenty minutes of
 /// nothing, when a request may arrive ten minutes late.
 const SHIFT: Duration = Duration::from_secs(1_024);
 /// How many commands are taken at once.
-const BATCH: u32 = 10;
+pub const BATCH: u32 = 10;
 /// Longer than a batch takes, and not much longer than one lost call: a lease that is lost is found soon, and
 /// one that runs out while its holder is still at work does no harm.
 const LEASE_MS: i64 = 15_000;
@@ -60,12 +55,12 @@ const MAX_VANISHED: i64 = 10;
 /// Adds the hosts, and what this way of working needs.
 pub fn mount(cloud: &mut Cloud, approach: Approach) {
     match approach {
-        Approach::Reference => cloud.migrate(guests::ACCOUNTS, &[guests::ONCE]),
+        Approach::Reference => cloud.migrate(ACCOUNTS, &[guests::ONCE]),
         Approach::Checkpoint => {
-            cloud.migrate(store::STREAMS, &[checkpoint::CHECKPOINTS]);
-            cloud.migrate(guests::ACCOUNTS, &[checkpoint::EXECUTIONS]);
+            cloud.migrate(STREAMS, &[checkpoint::CHECKPOINTS]);
+            cloud.migrate(ACCOUNTS, &[checkpoint::EXECUTIONS]);
         }
-        Approach::AdvisoryLocks { .. } => cloud.durable_object::<LockServer>(LOCKS),
+        Approach::AdvisoryLocks { .. } => cloud.durable_object::<locked::LockServer>(LOCKS),
         _ => {}
     }
     for number in 1..=PROCESSORS {
@@ -114,7 +109,7 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
     }
 }
 
-async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), Failure> {
+async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), CheckOutError> {
     let processor = Processor {
         name: name.into(),
         lease_ms: LEASE_MS,
@@ -132,32 +127,32 @@ async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), Failur
 }
 
 /// Carries out a command as the plan's handler does, and tells the workflow how it ended.
-async fn execute(env: &Env, message: &Message) -> Result<(), Failure> {
+pub async fn execute(env: &Env, message: &Message) -> Result<(), CheckOutError> {
     report(env, message, guests::check_out_by_state(env, command(message)).await).await
 }
 
 /// What happened comes back to the workflow as an event.
-async fn report(
+pub async fn report(
     env: &Env,
     message: &Message,
-    carried_out: Result<Outcome, Failure>,
-) -> Result<(), Failure> {
+    carried_out: Result<Departure, CheckOutError>,
+) -> Result<(), CheckOutError> {
     let CheckOut { message_id, guest } = command(message);
     let event = inbox::outcome(message_id, guest, carried_out?);
     Ok(inbox::feed(env, &message.workflow_id, &event).await?)
 }
 
-fn command(message: &Message) -> CheckOut<'_> {
+pub fn command(message: &Message) -> CheckOut<'_> {
     let guest = message.message_data["guest"].as_str().unwrap_or_default();
     CheckOut { message_id: &message.message_id, guest }
 }
 
-impl From<stream::Error> for Failure {
-    fn from(error: stream::Error) -> Failure {
-        Failure::Weather(error.to_string())
+impl From<stream::Error> for CheckOutError {
+    fn from(error: stream::Error) -> CheckOutError {
+        CheckOutError::Unavailable(error.to_string())
     }
 }
 
-fn now(env: &Env) -> i64 {
+pub fn now(env: &Env) -> i64 {
     env.now().unix_ms().cast_signed()
 }

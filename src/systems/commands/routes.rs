@@ -1,26 +1,18 @@
 //! The routes: groups that check out, guests who come, questions, and what an operator may do.
 
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thunderhead_sim::{Env, Error, Request, Response};
 use thunderhead_stream::{self as stream, Key, Message, Store};
 
 use super::group::{CHECK_OUT_FAILED, CHECKED_OUT};
+use super::plan::events;
 use super::processor::Approach;
 use super::store::D1Store;
-use super::{guests, inbox, processor};
+use super::wire::{Arrival, Start};
+use super::{guests, inbox};
+use crate::systems::json;
 
 const PAGE: u32 = 100;
-
-#[derive(Deserialize)]
-struct Start {
-    guests: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Arrival {
-    owed: i64,
-}
 
 /// Answers a request.
 pub async fn serve(env: Env, request: Request, approach: Approach) -> Result<Response, Error> {
@@ -29,7 +21,9 @@ pub async fn serve(env: Env, request: Request, approach: Approach) -> Result<Res
     let store = D1Store::new(&env);
     match (&*request.method, &words[..]) {
         ("POST", ["groups", group]) => {
-            let Some(start) = read::<Start>(&request) else { return Ok(Response::new(400, "")) };
+            let Ok(start) = json::read::<Start>(&request.body) else {
+                return Ok(Response::new(400, ""));
+            };
             let input = inbox::initiate(group, &start.guests);
             inbox::feed(&env, group, &input).await.map_err(failed)?;
             Ok(Response::new(201, ""))
@@ -55,7 +49,9 @@ pub async fn serve(env: Env, request: Request, approach: Approach) -> Result<Res
             pending(&store, approach, Some(group), query).await
         }
         ("POST", ["guests", guest]) => {
-            let Some(Arrival { owed }) = read(&request) else { return Ok(Response::new(400, "")) };
+            let Ok(Arrival { owed }) = json::read(&request.body) else {
+                return Ok(Response::new(400, ""));
+            };
             guests::check_in(&env, guest, owed).await?;
             Ok(Response::new(201, ""))
         }
@@ -80,9 +76,7 @@ async fn pending(
     let found = match approach {
         // The pattern without a flag has no such query.
         Approach::Checkpoint => return Ok(Response::new(404, "")),
-        Approach::ExecutionEvents => {
-            processor::events::pending(store, group, after.as_ref(), limit).await
-        }
+        Approach::ExecutionEvents => events::pending(store, group, after.as_ref(), limit).await,
         _ => store.pending_commands(group, after.as_ref(), limit).await,
     };
     Ok(answer(&found.map_err(failed)?.iter().map(place).collect()))
@@ -122,11 +116,7 @@ fn place(message: &Message) -> Json {
 }
 
 fn answer(body: &Json) -> Response {
-    Response::new(200, body.to_string())
-}
-
-fn read<'a, T: Deserialize<'a>>(request: &'a Request) -> Option<T> {
-    serde_json::from_slice(request.body.bytes()).ok()
+    Response::new(200, json::write(body))
 }
 
 fn failed(error: stream::Error) -> Error {

@@ -8,8 +8,7 @@ use thunderhead_sim::{self as sim, D1Database, Env};
 use thunderhead_stream::sqlite::{Record, schema, statements};
 use thunderhead_stream::{Claim, Error, Key, Message, NewMessage, Next, Parked, Store, batch};
 
-/// The binding of the database.
-pub const STREAMS: &str = "STREAMS";
+use super::names::STREAMS;
 
 /// The tables, step by step, and the state of each workflow beside its stream. What a migration does with the
 /// rows of an older database is left out: there is none.
@@ -46,7 +45,7 @@ pub struct D1Store {
 }
 
 impl D1Store {
-    /// Whatever is bound to [`STREAMS`].
+    /// The store in the database [`STREAMS`].
     pub fn new(env: &Env) -> D1Store {
         D1Store { database: env.d1(STREAMS) }
     }

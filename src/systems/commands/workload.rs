@@ -12,7 +12,7 @@ const STRANGERS: [&str; 2] = ["abe", "zed"];
 const GAPS_MS: [u64; 5] = [0, 3, 40, 700, 8_000];
 
 /// One to three groups of one to three guests, and what goes around them.
-pub fn draw(rng: &mut Rng) -> Vec<ClientRequest> {
+pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut requests = Vec::new();
     let mut at = 0;
     let mut free: Vec<&str> = GUESTS.to_vec();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thunderhead_sim::Body;
 
-use super::pair::hex;
+use crate::systems::ids::hex;
 
 /// The signals of one environment, as they are stored and compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,11 +9,10 @@ use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorag
 
 use super::ring::{Keep, ms};
 use super::wire::{
-    Comparison, ComparisonState, FailComparison, SaveProbe, SaveResult, Status, read, write,
+    Comparison, ComparisonState, ComparisonStatus, FailComparison, SaveProbe, SaveResult,
 };
+use crate::systems::json;
 
-/// The binding.
-pub const ENVPAIR_DO: &str = "ENVPAIR_DO";
 /// How many comparisons of the past an explanation takes into account.
 pub const HISTORY: u32 = 5;
 
@@ -83,14 +82,27 @@ impl DurableObject for EnvPair {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "createComparison" => self.create(&read(&args)?).map(|state| write(&state)),
-            "saveProbe" => self.save_probe(&read(&args)?).map(|status| write(&status)),
-            "saveResult" => self.save_result(&read(&args)?).map(|status| write(&status)),
-            "failComparison" => self.fail(&read(&args)?).map(|status| write(&status)),
-            "getComparison" => self.get(&read::<String>(&args)?).map(|state| write(&state)),
-            "getComparisonsForHistory" => self.history(read(&args)?).map(|history| write(&history)),
+            "createComparison" => {
+                self.create(&json::read_once(&args)?).map(|state| json::write(&state))
+            }
+            "saveProbe" => {
+                self.save_probe(&json::read_once(&args)?).map(|status| json::write(&status))
+            }
+            "saveResult" => {
+                self.save_result(&json::read_once(&args)?).map(|status| json::write(&status))
+            }
+            "failComparison" => {
+                self.fail(&json::read_once(&args)?).map(|status| json::write(&status))
+            }
+            "getComparison" => {
+                self.get(&json::read_once::<String>(&args)?).map(|state| json::write(&state))
+            }
+            "getComparisonsForHistory" => {
+                self.history(json::read_once(&args)?).map(|history| json::write(&history))
+            }
             "setKeep" => {
-                let keep = Keep::new(read(&args)?).ok_or_else(|| Error::app("no such number"))?;
+                let keep = Keep::new(json::read_once(&args)?)
+                    .ok_or_else(|| Error::app("no such number"))?;
                 keep.store(self.storage(), self.env.now())?;
                 Ok(Body::empty())
             }
@@ -105,10 +117,10 @@ impl EnvPair {
     }
 
     /// Begins a comparison, unless it has begun before.
-    fn create(&self, comparison: &Comparison) -> Result<Status, Error> {
+    fn create(&self, comparison: &Comparison) -> Result<ComparisonStatus, Error> {
         let id = &*comparison.comparison_id;
         if self.is_evicted(id)? {
-            return Ok(Status::Evicted);
+            return Ok(ComparisonStatus::Evicted);
         }
         let (left, right) = (&*comparison.left_url, &*comparison.right_url);
         let now = self.env.now();
@@ -118,7 +130,7 @@ impl EnvPair {
     }
 
     /// Keeps what one side was found to be, while the comparison runs; the first finding stays.
-    fn save_probe(&self, probe: &SaveProbe) -> Result<Status, Error> {
+    fn save_probe(&self, probe: &SaveProbe) -> Result<ComparisonStatus, Error> {
         let (id, side) = (&*probe.comparison_id, probe.side.name());
         let envelope = serde_json::to_string(&probe.envelope).expect("plain data is JSON");
         let bindings = [
@@ -134,14 +146,14 @@ impl EnvPair {
     }
 
     /// Completes a comparison, if it still runs.
-    fn save_result(&self, save: &SaveResult) -> Result<Status, Error> {
+    fn save_result(&self, save: &SaveResult) -> Result<ComparisonStatus, Error> {
         let id = &*save.comparison_id;
         self.storage().exec(SAVE_RESULT, &[save.result.to_string().into(), id.into()])?;
         self.status(id)
     }
 
     /// Fails a comparison, if it still runs.
-    fn fail(&self, fail: &FailComparison) -> Result<Status, Error> {
+    fn fail(&self, fail: &FailComparison) -> Result<ComparisonStatus, Error> {
         let id = &*fail.comparison_id;
         self.storage().exec(FAIL, &[Value::from(&*fail.error), id.into()])?;
         self.status(id)
@@ -151,20 +163,21 @@ impl EnvPair {
         let row = self.storage().exec(GET, &[id.into()])?.raw().next();
         let Some([status, result, error]) = row.as_deref() else {
             let evicted = self.is_evicted(id)?;
-            let status = if evicted { Status::Evicted } else { Status::Unknown };
+            let status =
+                if evicted { ComparisonStatus::Evicted } else { ComparisonStatus::Unknown };
             return Ok(ComparisonState { status, result: None, error: None });
         };
         let result = result.as_str().and_then(|text| serde_json::from_str(text).ok());
         let error = error.as_str().map(String::from);
         let status = match status.as_str() {
-            Some("completed") => Status::Completed,
-            Some("failed") => Status::Failed,
-            _ => Status::Running,
+            Some("completed") => ComparisonStatus::Completed,
+            Some("failed") => ComparisonStatus::Failed,
+            _ => ComparisonStatus::Running,
         };
         Ok(ComparisonState { status, result, error })
     }
 
-    fn status(&self, id: &str) -> Result<Status, Error> {
+    fn status(&self, id: &str) -> Result<ComparisonStatus, Error> {
         self.get(id).map(|state| state.status)
     }
 

@@ -24,7 +24,7 @@ pub async fn explain(
     diff: &EnvDiff,
     history: &serde_json::Value,
 ) -> Result<String, Error> {
-    let prompt = super::wire::write(&Prompt { comparison_id, diff, history });
+    let prompt = crate::systems::json::write(&Prompt { comparison_id, diff, history });
     let answer = env.fetch(MODEL, Request::new("POST", "/", prompt)).await?;
     match (answer.status, answer.body.text()) {
         (200, Some(text)) if !text.is_empty() => Ok(text.into()),

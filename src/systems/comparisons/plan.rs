@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig};
 use thunderhead_sim::{Cloud, Env, Error, Request, Response};
 
-use super::envpair::ENVPAIR_DO;
-use super::pair::hex;
+use super::names::{COMPARE, ENVPAIR_DO};
 use super::sites;
 use super::target::Target;
-use super::wire::{CompareRequest, KeepRequest, read, write};
-use super::workflow::COMPARE;
+use super::wire::{CompareRequest, KeepRequest};
+use crate::systems::ids::hex;
+use crate::systems::json;
 
 /// How much of the plan is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub enum Repair {
 
 /// Puts the plan into a cloud.
 pub fn mount(cloud: &mut Cloud, repair: Repair) {
-    cloud.worker("web").fetch(move |env, request| web(env, request, repair));
+    cloud.worker("web").fetch(move |env, request| serve(env, request, repair));
     match repair {
         Repair::OwnStorage => cloud.durable_object::<object::OnStorage>(ENVPAIR_DO),
         Repair::AsWritten | Repair::ValidIds => {
@@ -44,7 +44,7 @@ pub fn mount(cloud: &mut Cloud, repair: Repair) {
     sites::mount(cloud);
 }
 
-async fn web(env: Env, request: Request, repair: Repair) -> Result<Response, Error> {
+async fn serve(env: Env, request: Request, repair: Repair) -> Result<Response, Error> {
     let path: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
     let answered = match (&*request.method, &path[..]) {
         ("POST", ["compare"]) => post_compare(&env, &request, repair).await,
@@ -52,18 +52,18 @@ async fn web(env: Env, request: Request, repair: Repair) -> Result<Response, Err
         ("PUT", ["keep"]) => put_keep(&env, &request).await,
         _ => Ok(Response::new(404, "")),
     };
-    answered.or_else(|error| Ok(Response::new(500, write(&json!({ "error": error.to_string() })))))
+    answered.or_else(|error| Ok(json::error(500, &error)))
 }
 
 async fn post_compare(env: &Env, request: &Request, repair: Repair) -> Result<Response, Error> {
-    let CompareRequest { left_url, right_url, .. } = read(&request.body)?;
+    let CompareRequest { left_url, right_url, .. } = json::read_once(&request.body)?;
     if let Err(why) = Target::parse(&left_url).and(Target::parse(&right_url)) {
-        return Ok(Response::new(400, write(&json!({ "error": why.to_string() }))));
+        return Ok(json::error(400, &why));
     }
     let pair_key = compute_pair_key(&left_url, &right_url);
     let stub = env.durable_object(ENVPAIR_DO).get_by_name(&pair_key);
-    let created = stub.rpc("createComparison", write(&json!([left_url, right_url]))).await?;
-    let created: Json = read(&created)?;
+    let created = stub.rpc("createComparison", json::write(&json!([left_url, right_url]))).await?;
+    let created: Json = json::read_once(&created)?;
     let comparison_id = created["comparisonId"].as_str().unwrap_or_default();
     let id = match repair {
         Repair::AsWritten => comparison_id.to_string(),
@@ -75,23 +75,23 @@ async fn post_compare(env: &Env, request: &Request, repair: Repair) -> Result<Re
         "rightUrl": right_url,
         "pairKey": pair_key,
     });
-    env.workflow(COMPARE).create(CreateOptions::new(&id, write(&params))).await?;
-    Ok(Response::new(201, write(&json!({ "comparisonId": comparison_id }))))
+    env.workflow(COMPARE).create(CreateOptions::new(&id, json::write(&params))).await?;
+    Ok(Response::new(201, json::write(&json!({ "comparisonId": comparison_id }))))
 }
 
 async fn get_compare_status(env: &Env, comparison_id: &str) -> Result<Response, Error> {
     let pair_key = comparison_id.split(':').next().unwrap_or_default();
     let stub = env.durable_object(ENVPAIR_DO).get_by_name(pair_key);
-    let state = stub.rpc("getComparison", write(&comparison_id)).await?;
+    let state = stub.rpc("getComparison", json::write(&comparison_id)).await?;
     Ok(Response::new(200, state))
 }
 
 /// The plan calls the number of comparisons adjustable without saying how; this is the least.
 async fn put_keep(env: &Env, request: &Request) -> Result<Response, Error> {
-    let KeepRequest { left_url, right_url, keep } = read(&request.body)?;
+    let KeepRequest { left_url, right_url, keep } = json::read_once(&request.body)?;
     let pair_key = compute_pair_key(&left_url, &right_url);
     let stub = env.durable_object(ENVPAIR_DO).get_by_name(&pair_key);
-    stub.rpc("setKeep", write(&keep)).await?;
+    stub.rpc("setKeep", json::write(&keep)).await?;
     Ok(Response::new(204, ""))
 }
 

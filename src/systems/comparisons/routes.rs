@@ -4,12 +4,13 @@ use serde_json::json;
 use thunderhead_sim::workflow::CreateOptions;
 use thunderhead_sim::{Body, Env, Error, Request, Response, Stub};
 
-use super::envpair::ENVPAIR_DO;
-use super::pair::{comparison_id, instance_id, is_pair_key, pair_key, pair_of};
+use super::names::{
+    COMPARE, ENVPAIR_DO, comparison_id, instance_id, is_pair_key, pair_key, pair_of,
+};
 use super::ring::Keep;
 use super::target::Target;
-use super::wire::{CompareRequest, Comparison, ComparisonState, KeepRequest, Status, read, write};
-use super::workflow::COMPARE;
+use super::wire::{CompareRequest, Comparison, ComparisonState, ComparisonStatus, KeepRequest};
+use crate::systems::json;
 
 /// How many completed comparisons the history of a pair shows.
 const SHOWN: u32 = 10;
@@ -18,7 +19,7 @@ const SHOWN: u32 = 10;
 /// - `GET /compare/ID` → 200 `{status, result?, error?}`, 404 unknown, 410 evicted
 /// - `GET /pairs/KEY/history` → 200, the last completed comparisons
 /// - `PUT /keep {leftUrl, rightUrl, keep}` → 204
-pub async fn web(env: Env, request: Request) -> Result<Response, Error> {
+pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let path: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
     let answered = match (&*request.method, &path[..]) {
         ("POST", ["compare"]) => post_compare(&env, &request.body).await,
@@ -28,16 +29,16 @@ pub async fn web(env: Env, request: Request) -> Result<Response, Error> {
         _ => Ok(Response::new(404, "")),
     };
     // What the platform refuses today it may grant tomorrow: the asker is told to come again.
-    answered.or_else(|error| Ok(told(503, &error)))
+    answered.or_else(|error| Ok(json::error(503, &error)))
 }
 
 /// Creates the workflow, then the row. In this order nothing can be left running with nobody to
 /// finish it: a row exists only if its workflow does. The workflow makes the row too, in case this
 /// worker does not live to do so; the answer waits for it, so that whoever has an id can ask for it.
 async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
-    let asked: CompareRequest = match read(body) {
+    let asked: CompareRequest = match json::read_once(body) {
         Ok(asked) => asked,
-        Err(error) => return Ok(told(400, &error)),
+        Err(error) => return Ok(json::error(400, &error)),
     };
     let (left, right) = match pair(&asked.left_url, &asked.right_url) {
         Ok(pair) => pair,
@@ -53,10 +54,10 @@ async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
         right_url: right.as_str().into(),
         pair_key: key.clone(),
     };
-    let args = write(&comparison);
+    let args = json::write(&comparison);
     start(env, &instance_id(&id), args.clone()).await?;
     object(env, &key).rpc("createComparison", args).await?;
-    Ok(Response::new(201, write(&json!({ "comparisonId": id }))))
+    Ok(Response::new(201, json::write(&json!({ "comparisonId": id }))))
 }
 
 /// Creates an instance, unless it is there already; that it is there is not taken on trust.
@@ -71,13 +72,13 @@ async fn start(env: &Env, id: &str, params: Body) -> Result<(), Error> {
 }
 
 async fn get_compare(env: &Env, id: &str) -> Result<Response, Error> {
-    let unknown = ComparisonState { status: Status::Unknown, result: None, error: None };
-    let Some(key) = pair_of(id) else { return Ok(Response::new(404, write(&unknown))) };
-    let state = object(env, key).rpc("getComparison", write(&id)).await?;
-    let status = match read::<ComparisonState>(&state)?.status {
-        Status::Running | Status::Completed | Status::Failed => 200,
-        Status::Evicted => 410,
-        Status::Unknown => 404,
+    let unknown = ComparisonState { status: ComparisonStatus::Unknown, result: None, error: None };
+    let Some(key) = pair_of(id) else { return Ok(Response::new(404, json::write(&unknown))) };
+    let state = object(env, key).rpc("getComparison", json::write(&id)).await?;
+    let status = match json::read_once::<ComparisonState>(&state)?.status {
+        ComparisonStatus::Running | ComparisonStatus::Completed | ComparisonStatus::Failed => 200,
+        ComparisonStatus::Evicted => 410,
+        ComparisonStatus::Unknown => 404,
     };
     Ok(Response::new(status, state))
 }
@@ -86,39 +87,34 @@ async fn get_history(env: &Env, key: &str) -> Result<Response, Error> {
     if !is_pair_key(key) {
         return Ok(Response::new(404, ""));
     }
-    let history = object(env, key).rpc("getComparisonsForHistory", write(&SHOWN)).await?;
+    let history = object(env, key).rpc("getComparisonsForHistory", json::write(&SHOWN)).await?;
     Ok(Response::new(200, history))
 }
 
 async fn put_keep(env: &Env, body: &Body) -> Result<Response, Error> {
-    let asked: KeepRequest = match read(body) {
+    let asked: KeepRequest = match json::read_once(body) {
         Ok(asked) => asked,
-        Err(error) => return Ok(told(400, &error)),
+        Err(error) => return Ok(json::error(400, &error)),
     };
     let (left, right) = match pair(&asked.left_url, &asked.right_url) {
         Ok(pair) => pair,
         Err(response) => return Ok(response),
     };
     if Keep::new(asked.keep).is_none() {
-        return Ok(told(400, &Error::app("a pair keeps from 1 to 1000 comparisons")));
+        return Ok(json::error(400, &Error::app("a pair keeps from 1 to 1000 comparisons")));
     }
-    object(env, &pair_key(&left, &right)).rpc("setKeep", write(&asked.keep)).await?;
+    object(env, &pair_key(&left, &right)).rpc("setKeep", json::write(&asked.keep)).await?;
     Ok(Response::new(204, ""))
 }
 
 /// Both URLs, checked, or what to answer instead.
 fn pair(left: &str, right: &str) -> Result<(Target, Target), Response> {
     let target = |side: &str, url: &str| {
-        Target::parse(url)
-            .map_err(|why| Response::new(400, write(&json!({ "error": format!("{side}: {why}") }))))
+        Target::parse(url).map_err(|why| json::error(400, &format!("{side}: {why}")))
     };
     Ok((target("leftUrl", left)?, target("rightUrl", right)?))
 }
 
 fn object(env: &Env, pair_key: &str) -> Stub {
     env.durable_object(ENVPAIR_DO).get_by_name(pair_key)
-}
-
-fn told(status: u16, error: &Error) -> Response {
-    Response::new(status, write(&json!({ "error": error.to_string() })))
 }

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use thunderhead_sim::{Body, Error};
 
 use super::envelope::SignalEnvelope;
 
@@ -80,7 +79,7 @@ pub struct FailComparison {
 /// Where a comparison stands, as an asker is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComparisonState {
-    pub status: Status,
+    pub status: ComparisonStatus,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +89,7 @@ pub struct ComparisonState {
 /// Where a comparison stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Status {
+pub enum ComparisonStatus {
     Running,
     Completed,
     Failed,
@@ -98,15 +97,4 @@ pub enum Status {
     Evicted,
     /// There never was one of this id, or it was forgotten even that it was evicted.
     Unknown,
-}
-
-/// Reads JSON. What cannot be read now cannot be read later: a step does not try again.
-pub fn read<'a, T: Deserialize<'a>>(body: &'a Body) -> Result<T, Error> {
-    serde_json::from_slice(body.bytes())
-        .map_err(|error| Error::NonRetryable(error.to_string().into()))
-}
-
-/// Writes JSON.
-pub fn write<T: Serialize>(value: &T) -> Body {
-    Body::from(serde_json::to_vec(value).expect("plain data with text keys is JSON"))
 }

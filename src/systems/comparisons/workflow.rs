@@ -10,13 +10,12 @@ use thunderhead_sim::{Body, Env, Error, Step};
 
 use super::diff::EnvDiff;
 use super::envelope::SignalEnvelope;
-use super::envpair::{ENVPAIR_DO, HISTORY};
+use super::envpair::HISTORY;
 use super::explainer::explain;
+use super::names::ENVPAIR_DO;
 use super::probe::probe;
-use super::wire::{Comparison, FailComparison, SaveProbe, SaveResult, Side, Status, read, write};
-
-/// The binding.
-pub const COMPARE: &str = "compare";
+use super::wire::{Comparison, ComparisonStatus, FailComparison, SaveProbe, SaveResult, Side};
+use crate::systems::json;
 
 /// What must reach the object is tried for half a day: 10 s after the first failure, then 20 s, 30 s…
 /// A probe that fails is a finding sooner than that, with the platform's own five retries.
@@ -27,13 +26,15 @@ fn patient() -> StepConfig {
 /// The body of an instance. It was created before anything was stored, so whatever is stored has
 /// somebody who finishes it.
 pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
-    let comparison: Comparison = read(&event.payload)?;
+    let comparison: Comparison = json::read_once(&event.payload)?;
     let run = Compare { env, step, comparison };
     match run.to_the_end().await {
-        Ok(status) => Ok(write(&status)),
+        Ok(status) => Ok(json::write(&status)),
         // A step has failed for good. Anything else is the end of this life of the engine, and the
         // next one goes on.
-        Err(Error::Step(error)) => run.fail(error.to_string()).await.map(|status| write(&status)),
+        Err(Error::Step(error)) => {
+            run.fail(error.to_string()).await.map(|status| json::write(&status))
+        }
         Err(error) => Err(error),
     }
 }
@@ -45,44 +46,44 @@ struct Compare {
 }
 
 impl Compare {
-    async fn to_the_end(&self) -> Result<Status, Error> {
+    async fn to_the_end(&self) -> Result<ComparisonStatus, Error> {
         let id = || self.comparison.comparison_id.clone();
         let status = self.save("createComparison", "createComparison", &self.comparison).await?;
-        if status != Status::Running {
+        if status != ComparisonStatus::Running {
             return Ok(status);
         }
         let left = self.probe("probeLeft", &self.comparison.left_url).await?;
         let probe = SaveProbe { comparison_id: id(), side: Side::Left, envelope: left };
         let status = self.save("saveLeftProbe", "saveProbe", &probe).await?;
-        if status != Status::Running {
+        if status != ComparisonStatus::Running {
             return Ok(status);
         }
         let left = probe.envelope;
         let right = self.probe("probeRight", &self.comparison.right_url).await?;
         let probe = SaveProbe { comparison_id: id(), side: Side::Right, envelope: right };
         let status = self.save("saveRightProbe", "saveProbe", &probe).await?;
-        if status != Status::Running {
+        if status != ComparisonStatus::Running {
             return Ok(status);
         }
         let right = probe.envelope;
         let diff = self.step.do_("computeDiff", || {
-            let diff = write(&EnvDiff::between(&left, &right));
+            let diff = json::write(&EnvDiff::between(&left, &right));
             async move { Ok(diff) }
         });
-        let diff: EnvDiff = read(&diff.await?)?;
+        let diff: EnvDiff = json::read_once(&diff.await?)?;
         let history = self.call("loadHistory", "getComparisonsForHistory", &HISTORY);
         let history: serde_json::Value = history.await?;
         let explanation = self.step.do_("callLLM", || {
             let (env, id, diff, history) = (self.env.clone(), id(), diff.clone(), history.clone());
-            async move { explain(&env, &id, &diff, &history).await.map(|text| write(&text)) }
+            async move { explain(&env, &id, &diff, &history).await.map(|text| json::write(&text)) }
         });
-        let explanation: String = read(&explanation.await?)?;
+        let explanation: String = json::read_once(&explanation.await?)?;
         let result = json!({ "diff": diff, "explanation": explanation });
         let save = SaveResult { comparison_id: id(), result };
         self.save("saveResult", "saveResult", &save).await
     }
 
-    async fn fail(&self, error: String) -> Result<Status, Error> {
+    async fn fail(&self, error: String) -> Result<ComparisonStatus, Error> {
         let comparison_id = self.comparison.comparison_id.clone();
         self.save("failComparison", "failComparison", &FailComparison { comparison_id, error })
             .await
@@ -91,9 +92,9 @@ impl Compare {
     async fn probe(&self, name: &str, url: &str) -> Result<SignalEnvelope, Error> {
         let seen = self.step.do_(name, || {
             let (env, url) = (self.env.clone(), url.to_string());
-            async move { probe(&env, &url).await.map(|envelope| write(&envelope)) }
+            async move { probe(&env, &url).await.map(|envelope| json::write(&envelope)) }
         });
-        read(&seen.await?)
+        json::read_once(&seen.await?)
     }
 
     /// Tells the object something; where the comparison stands after that.
@@ -102,7 +103,7 @@ impl Compare {
         name: &str,
         method: &'static str,
         args: &impl Serialize,
-    ) -> Result<Status, Error> {
+    ) -> Result<ComparisonStatus, Error> {
         self.call(name, method, args).await
     }
 
@@ -114,13 +115,12 @@ impl Compare {
         method: &'static str,
         args: &impl Serialize,
     ) -> Result<T, Error> {
-        let args = write(args);
+        let args = json::write(args);
         let answer = self.step.do_with(name, patient(), || {
             let stub = self.env.durable_object(ENVPAIR_DO).get_by_name(&self.comparison.pair_key);
             let args = args.clone();
             async move { stub.rpc(method, args).await }
         });
-        serde_json::from_slice(answer.await?.bytes())
-            .map_err(|error| Error::NonRetryable(error.to_string().into()))
+        json::read_once(&answer.await?)
     }
 }

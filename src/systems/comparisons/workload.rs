@@ -4,7 +4,7 @@
 use serde_json::json;
 use thunderhead_sim::{ClientRequest, Rng, Time};
 
-use super::pair::{comparison_id, pair_key};
+use super::names::{comparison_id, pair_key};
 use super::target::Target;
 
 type Pair = (&'static str, &'static str);

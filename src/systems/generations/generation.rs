@@ -17,7 +17,8 @@ use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, T
 use super::library;
 use super::names::{BUCKET, WATCH, key};
 use super::store::{Phase, Store, Task};
-use super::wire::{Create, Report, read, write};
+use super::wire::{Create, Report};
+use crate::systems::json;
 
 /// How soon the message that looks after a generation comes.
 pub const WATCH_DELAY: u32 = 30;
@@ -52,7 +53,7 @@ impl DurableObject for Generation {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "create" => self.create(read(&args)?).await,
+            "create" => self.create(json::read(&args)?).await,
             "progress" => {
                 // Whoever asks finds out that the alarm was lost.
                 if self.ctx.storage().get_alarm().is_none() {
@@ -60,10 +61,10 @@ impl DurableObject for Generation {
                 } else {
                     self.mind()?
                 }
-                Ok(write(&self.store.progress()?))
+                Ok(json::write(&self.store.progress()?))
             }
-            "webhook" => self.webhook(&read(&args)?).map(|told| write(&told)),
-            "watch" => self.watch().await.map(|done| write(&done)),
+            "webhook" => self.webhook(&json::read(&args)?).map(|told| json::write(&told)),
+            "watch" => self.watch().await.map(|done| json::write(&done)),
             _ => Err(Error::app(format!("there is no method {method}"))),
         }
     }
@@ -200,7 +201,7 @@ impl Generation {
         let (asked, completed_at) = (self.store.request()?, self.store.completed_at()?);
         // Asked again when it is time to sweep: what it says then is what it said before.
         let made = library::finish(&self.env, &asked, completed_at).await?;
-        self.ctx.broadcast(write(&json!({ "standing": "settled" })));
+        self.ctx.broadcast(json::write(&json!({ "standing": "settled" })));
         // What was not answered may still arrive in the bucket, and no row leads there.
         let doubtful = |task: &&Task| task.put && !made.contains(&task.artifact);
         let keys: Vec<String> =

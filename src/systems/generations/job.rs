@@ -10,7 +10,8 @@ use super::generation::Generation;
 use super::library;
 use super::names::{BUCKET, PROVIDER, WEB, key};
 use super::store::{Task, TaskStatus};
-use super::wire::{JobStatus, Report, TaskType, read, write};
+use super::wire::{JobStatus, Report, TaskType};
+use crate::systems::json;
 
 /// How many jobs an artifact may take, if the provider says that another may fare better.
 const ATTEMPTS_MAX: u32 = 3;
@@ -67,9 +68,9 @@ impl Generation {
             job["deliveryMethod"] = "async".into();
             job["webhookURL"] = format!("{WEB}/webhook?generation_id={}", asked.id).into();
         }
-        let response = self.provider(Request::new("POST", "/tasks", write(&job))).await?;
+        let response = self.provider(Request::new("POST", "/tasks", json::write(&job))).await?;
         match response.status {
-            200..=299 => read(&response.body),
+            200..=299 => json::read(&response.body),
             // What is wrong with a request today is wrong with it tomorrow.
             400..=428 => Ok(failed(task, &response)),
             status => Err(Error::app(format!("the provider answered {status}"))),
@@ -81,7 +82,7 @@ impl Generation {
         let path = format!("/tasks/{}", task.task_uuid());
         let response = self.provider(Request::new("GET", &path, "")).await?;
         match response.status {
-            200 => read(&response.body),
+            200 => json::read(&response.body),
             404 => self.submit(task).await,
             status => Err(Error::app(format!("the provider answered {status}"))),
         }
@@ -199,7 +200,7 @@ impl Generation {
 
     /// Tells whoever is connected how far it is. Who is not must ask.
     fn tell(&self) -> Result<(), Error> {
-        self.ctx.broadcast(write(&self.store.progress()?));
+        self.ctx.broadcast(json::write(&self.store.progress()?));
         Ok(())
     }
 }

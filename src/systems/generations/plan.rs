@@ -8,8 +8,9 @@ use thunderhead_sim::{Cloud, DurableObject, Env, Error, Request, Response, Stub}
 
 use super::library;
 use super::names::{GENERATION, LIBRARY, WEB};
-use super::uuid::uuid_v7;
-use super::wire::{Wanted, read, write};
+use super::wire::Wanted;
+use crate::systems::ids::uuid_v7;
+use crate::systems::json;
 use manager::{Anew, Manager, Same};
 
 /// The key of the plan's schema from artifacts to generations, which the plan does not expect to be
@@ -38,11 +39,11 @@ fn mount<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
         let table = if foreign_key { table.replace(without, with) } else { (*table).into() };
         cloud.migrate(LIBRARY, &[&table]);
     }
-    cloud.worker(WEB).fetch(web);
+    cloud.worker(WEB).fetch(serve);
     cloud.durable_object::<M>(GENERATION);
 }
 
-async fn web(env: Env, request: Request) -> Result<Response, Error> {
+async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
     let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let answered = match (&*request.method, &path[..], query.split_once('=')) {
@@ -54,14 +55,14 @@ async fn web(env: Env, request: Request) -> Result<Response, Error> {
         }
         _ => Ok(Response::new(404, "")),
     };
-    answered.or_else(|error| Ok(Response::new(500, write(&json!({ "error": error.to_string() })))))
+    answered.or_else(|error| Ok(json::error(500, &error)))
 }
 
 async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
-    let wanted: Wanted = read(&request.body)?;
+    let wanted: Wanted = json::read(&request.body)?;
     let id = uuid_v7(env);
-    stub(env, &id).rpc("create", write(&wanted.called(&id))).await?;
-    Ok(Response::new(201, write(&json!({ "id": id }))))
+    stub(env, &id).rpc("create", json::write(&wanted.called(&id))).await?;
+    Ok(Response::new(201, json::write(&json!({ "id": id }))))
 }
 
 /// Checks the object first, falls back to D1.
@@ -71,7 +72,7 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
         return Ok(Response::new(200, told));
     }
     Ok(match library::generation(env, id).await? {
-        Some(row) => Response::new(200, write(&row)),
+        Some(row) => Response::new(200, json::write(&row)),
         None => Response::new(404, ""),
     })
 }

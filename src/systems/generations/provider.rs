@@ -10,7 +10,8 @@ use serde::Deserialize;
 use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response, StableHasher, Time};
 
 use super::names::PROVIDER;
-use super::wire::{JobStatus, Report, read, write};
+use super::wire::{JobStatus, Report};
+use crate::systems::json;
 
 /// How long the address of a result is good for, usually and in a bad mood.
 const EXPIRES: Duration = Duration::from_secs(3_600);
@@ -122,12 +123,12 @@ impl Provider {
         let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
         let path: Vec<&str> = path.trim_matches('/').split('/').collect();
         Ok(match (&*request.method, &path[..]) {
-            ("POST", ["tasks"]) => match read::<Asked>(&request.body) {
+            ("POST", ["tasks"]) => match json::read::<Asked>(&request.body) {
                 Ok(asked) => self.take_on(env, asked).await,
                 Err(error) => Response::new(400, error.to_string()),
             },
             ("GET", ["tasks", id]) => match self.report(env, id) {
-                Some(report) => Response::new(200, write(&report)),
+                Some(report) => Response::new(200, json::write(&report)),
                 None => Response::new(404, ""),
             },
             ("GET", ["results", id]) => self.result(env, id, query),
@@ -151,7 +152,10 @@ impl Provider {
             env.sleep(left.max(Duration::from_millis(1))).await;
         }
         let report = self.report(env, &id).expect("it was taken on");
-        Response::new(if report.status == JobStatus::Running { 202 } else { 200 }, write(&report))
+        Response::new(
+            if report.status == JobStatus::Running { 202 } else { 200 },
+            json::write(&report),
+        )
     }
 
     fn begin(&self, env: &Env, asked: Asked, mood: Mood) {
@@ -260,7 +264,7 @@ impl Provider {
 async fn deliver(env: &Env, webhook: &str, report: &Report) {
     let (worker, path) = webhook.split_once('/').unwrap_or((webhook, ""));
     for _ in 0..=WEBHOOK_RETRIES {
-        let request = Request::new("POST", &format!("/{path}"), write(report));
+        let request = Request::new("POST", &format!("/{path}"), json::write(report));
         match env.fetch(worker, request).await {
             Ok(response) if response.status < 500 => return,
             Ok(_) | Err(Error::NetworkLost) => env.sleep(WEBHOOK_PAUSE).await,

@@ -6,14 +6,15 @@ use thunderhead_sim::{Env, Error, Request, Response, Stub};
 use super::generation::Heard;
 use super::library;
 use super::names::GENERATION;
-use super::uuid::{is_uuid, uuid_v7};
-use super::wire::{Progress, Report, Standing, Wanted, read, write};
+use super::wire::{Progress, Report, Standing, Wanted};
+use crate::systems::ids::{is_uuid, uuid_v7};
+use crate::systems::json;
 
 /// - `POST /generations {model, input, count, tags, idempotencyKey?, timeoutSeconds?}` → 201 `{id}`
 /// - `GET /generations/ID` → 200 `{status: active | ready | failed, …}`, 404 unknown
 /// - `GET /generations?tag=TAG`, `GET /artifacts?generation=ID`, `GET /artifacts?tag=TAG` → 200, rows
 /// - `POST /webhook?generation_id=ID` → 200, 404 unknown, 410 settled
-pub async fn web(env: Env, request: Request) -> Result<Response, Error> {
+pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
     let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     let answered = match (&*request.method, &path[..], query.split_once('=')) {
@@ -32,16 +33,16 @@ pub async fn web(env: Env, request: Request) -> Result<Response, Error> {
         _ => Ok(Response::new(404, "")),
     };
     // What the platform refuses today it may grant tomorrow: the asker is told to come again.
-    answered.or_else(|error| Ok(told(503, &error)))
+    answered.or_else(|error| Ok(json::error(503, &error)))
 }
 
 async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
-    let wanted: Wanted = match read(&request.body) {
+    let wanted: Wanted = match json::read(&request.body) {
         Ok(wanted) => wanted,
-        Err(error) => return Ok(told(400, &error)),
+        Err(error) => return Ok(json::error(400, &error)),
     };
     if let Some(fault) = wanted.fault() {
-        return Ok(told(400, &Error::app(fault)));
+        return Ok(json::error(400, &Error::app(fault)));
     }
     let proposed = uuid_v7(env);
     // Two requests without a key cannot be told from one that was repeated: each is its own.
@@ -49,8 +50,8 @@ async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
         Some(key) => library::claim(env, key, &proposed).await?,
         None => proposed,
     };
-    object(env, &id).rpc("create", write(&wanted.called(&id))).await?;
-    Ok(Response::new(201, write(&json!({ "id": id }))))
+    object(env, &id).rpc("create", json::write(&wanted.called(&id))).await?;
+    Ok(Response::new(201, json::write(&json!({ "id": id }))))
 }
 
 /// Asks the object, then the library. What is settled but not in the library is not over yet: the
@@ -60,16 +61,16 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
     if !is_uuid(id) {
         return Ok(unknown());
     }
-    let progress: Progress = read(&object(env, id).rpc("progress", "").await?)?;
+    let progress: Progress = json::read(&object(env, id).rpc("progress", "").await?)?;
     if progress.standing == Standing::Active {
         let Progress { count, ready, failed, .. } = progress;
         let active = json!({ "id": id, "status": "active", "count": count, "ready": ready, "failed": failed });
-        return Ok(Response::new(200, write(&active)));
+        return Ok(Response::new(200, json::write(&active)));
     }
     Ok(match (library::generation(env, id).await?, progress.standing) {
-        (Some(row), _) => Response::new(200, write(&row)),
+        (Some(row), _) => Response::new(200, json::write(&row)),
         (None, Standing::Unknown) => unknown(),
-        (None, _) => Response::new(200, write(&json!({ "id": id, "status": "active" }))),
+        (None, _) => Response::new(200, json::write(&json!({ "id": id, "status": "active" }))),
     })
 }
 
@@ -77,11 +78,11 @@ async fn webhook(env: &Env, id: &str, request: &Request) -> Result<Response, Err
     if !is_uuid(id) {
         return Ok(Response::new(404, ""));
     }
-    if let Err(error) = read::<Report>(&request.body) {
-        return Ok(told(400, &error));
+    if let Err(error) = json::read::<Report>(&request.body) {
+        return Ok(json::error(400, &error));
     }
     let heard = object(env, id).rpc("webhook", request.body.clone()).await?;
-    let status = match read(&heard)? {
+    let status = match json::read(&heard)? {
         Heard::Taken => 200,
         Heard::Unknown => 404,
         Heard::Gone => 410,
@@ -94,9 +95,5 @@ fn object(env: &Env, id: &str) -> Stub {
 }
 
 fn listed(rows: &[Json]) -> Response {
-    Response::new(200, write(&rows))
-}
-
-fn told(status: u16, error: &Error) -> Response {
-    Response::new(status, write(&json!({ "error": error.to_string() })))
+    Response::new(200, json::write(&rows))
 }

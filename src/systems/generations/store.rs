@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
 
-use super::uuid::uuid_v7;
-use super::wire::{Create, Progress, Standing, TaskType, read, write};
+use super::wire::{Create, Progress, Standing, TaskType};
+use crate::systems::ids::uuid_v7;
+use crate::systems::json;
 
 const REQUEST: &str = "request";
 const PHASE: &str = "phase";
@@ -198,10 +199,10 @@ impl Store {
 
     fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
         let stored: Option<Body> = self.0.get(key)?;
-        stored.as_ref().map(read).transpose()
+        stored.as_ref().map(json::read).transpose()
     }
 
     fn put(&self, key: &str, value: &impl Serialize) -> Result<(), Error> {
-        self.0.put(key, write(value))
+        self.0.put(key, json::write(value))
     }
 }

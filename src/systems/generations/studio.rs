@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response};
 
 use super::names::{GENERATION, WEB};
-use super::wire::read;
+use crate::systems::json;
 
 /// The name of its host.
 pub const STUDIO: &str = "studio";
@@ -36,14 +36,14 @@ async fn serve(env: Env, request: Request) -> Result<Response, Error> {
 
 /// Asks for a generation; its id, if there was an answer.
 async fn order(env: &Env, body: &Body) -> Option<String> {
-    let wanted: Json = read(body).ok()?;
+    let wanted: Json = json::read(body).ok()?;
     let repeats = if wanted["idempotencyKey"].is_string() { REPEATS } else { 0 };
     for _ in 0..=repeats {
         let request = Request::new("POST", "/generations", body.clone());
         if let Ok(response) = env.fetch(WEB, request).await
             && response.status < 500
         {
-            let answer: Json = read(&response.body).ok()?;
+            let answer: Json = json::read(&response.body).ok()?;
             return answer["id"].as_str().map(String::from);
         }
         env.sleep(PAUSE).await;
@@ -81,6 +81,6 @@ async fn watch(env: &Env, id: &str) {
 async fn is_over(env: &Env, id: &str) -> bool {
     let request = Request::new("GET", &format!("/generations/{id}"), "");
     let Ok(response) = env.fetch(WEB, request).await else { return false };
-    let answer: Json = read(&response.body).unwrap_or_default();
+    let answer: Json = json::read(&response.body).unwrap_or_default();
     response.status == 404 || matches!(answer["status"].as_str(), Some("ready" | "failed"))
 }

@@ -8,7 +8,7 @@ use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::generation::WATCH_DELAY;
 use super::names::{GENERATION, WATCH, WATCH_LATER};
-use super::wire::read;
+use crate::systems::json;
 
 /// How much longer each pause is than the one before, and the longest, in seconds.
 const PAUSE_STEP: u32 = WATCH_DELAY;
@@ -44,5 +44,5 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
 async fn look_after(env: &Env, message: &Message) -> Result<bool, Error> {
     let Some(id) = message.body().to_text() else { return Ok(true) };
     let done = env.durable_object(GENERATION).get_by_name(&id).rpc("watch", "").await?;
-    read(&done)
+    json::read(&done)
 }

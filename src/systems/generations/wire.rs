@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use thunderhead_sim::{Body, Error};
 
 /// How many artifacts one request may ask for.
 const COUNT_MAX: u32 = 8;
@@ -138,22 +137,15 @@ pub struct Progress {
     pub failed: u32,
 }
 
-/// Reads JSON.
-pub fn read<'a, T: Deserialize<'a>>(body: &'a Body) -> Result<T, Error> {
-    serde_json::from_slice(body.bytes()).map_err(|error| Error::app(error.to_string()))
-}
-
-/// Writes JSON.
-pub fn write<T: Serialize>(value: &T) -> Body {
-    Body::from(serde_json::to_vec(value).expect("plain data with text keys is JSON"))
-}
-
 #[cfg(test)]
 mod tests {
+    use thunderhead_sim::Body;
+
     use super::*;
+    use crate::systems::json;
 
     fn fault(body: &str) -> Option<String> {
-        read::<Wanted>(&Body::from(body)).expect("it is JSON of the right shape").fault()
+        json::read::<Wanted>(&Body::from(body)).expect("it is JSON of the right shape").fault()
     }
 
     #[test]

@@ -8,6 +8,7 @@ use thunderhead_sim::r2::{EventType, Notification};
 use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, parse_key};
+use crate::systems::json;
 
 /// The two queues it consumes. A dead letter is tried again at leisure: whatever made it fail was
 /// not its own fault, since what is wrong with a message itself is never tried again.
@@ -46,7 +47,7 @@ async fn handle(env: &Env, message: &Message) -> Result<(), Error> {
     match read(message) {
         Ok((organisation, name, method)) => {
             let agent = env.durable_object(AGENT).get_by_name(&organisation);
-            agent.rpc(method, json!({ "name": name }).to_string()).await.map(|_| ())
+            agent.rpc(method, json::write(&json!({ "name": name }))).await.map(|_| ())
         }
         Err(reason) => reject(env, message, &reason).await,
     }
@@ -73,5 +74,5 @@ async fn reject(env: &Env, message: &Message, reason: &str) -> Result<(), Error>
     env.log(format!("rejected {}: {reason}", message.id().short()));
     let args = json!({ "message": message.id().to_string(), "reason": reason });
     let operator = env.durable_object(OPERATOR).get_by_name(QUEUE);
-    operator.rpc("reject", args.to_string()).await.map(|_| ())
+    operator.rpc("reject", json::write(&args)).await.map(|_| ())
 }

@@ -18,11 +18,11 @@ pub use current::Current;
 pub use history::History;
 pub use migration::Migrating;
 
-use super::names::{Event, key};
+use super::names::{UploadEvent, key};
 
 /// Where an upload stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
+pub enum UploadStatus {
     /// Its workflow is not known to exist.
     Queued,
     /// Its workflow exists.
@@ -33,7 +33,7 @@ pub enum Status {
 
 /// How a classification ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ClassificationResult {
     /// The likeliest label.
     Classified {
         /// Its name.
@@ -45,21 +45,21 @@ pub enum Verdict {
     Failed(String),
 }
 
-impl Verdict {
+impl ClassificationResult {
     /// The likeliest label; its score is read from decimals, so that nothing is computed in floating
     /// point.
-    pub fn classified(label: &str, score: Score) -> Verdict {
+    pub fn classified(label: &str, score: Score) -> ClassificationResult {
         let score: f64 = score.to_string().parse().expect("a score is written as a number");
-        Verdict::Classified { label: label.into(), score: score.into() }
+        ClassificationResult::Classified { label: label.into(), score: score.into() }
     }
 
     /// `status`, `classificationLabel`, `classificationScore` and `error`.
     pub fn columns(&self) -> [Value; 4] {
         match self {
-            Verdict::Classified { label, score } => {
+            ClassificationResult::Classified { label, score } => {
                 ["classified".into(), label.as_str().into(), score.clone(), Value::Null]
             }
-            Verdict::Failed(error) => {
+            ClassificationResult::Failed(error) => {
                 ["failed".into(), Value::Null, Value::Null, error.as_str().into()]
             }
         }
@@ -73,17 +73,22 @@ pub trait Ledger: Sized + 'static {
     fn open(storage: &ObjectStorage) -> Self;
 
     /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
-    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error>;
+    fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error>;
 
     /// What is known of an event.
-    fn status(&self, event_id: &str) -> Result<Option<Status>, Error>;
+    fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error>;
 
     /// The workflow of an event exists.
     fn started(&self, event_id: &str, now: i64) -> Result<bool, Error>;
 
     /// The workflow of an event has ended. What has ended before stays as it is, and what never
     /// seemed to start passes through `running`.
-    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error>;
+    fn finished(
+        &self,
+        event_id: &str,
+        result: &ClassificationResult,
+        now: i64,
+    ) -> Result<bool, Error>;
 
     /// Name, creation time, status, label and score of every row.
     fn rows(&self) -> Result<Vec<Vec<Value>>, Error>;
@@ -122,10 +127,10 @@ fn first(storage: &ObjectStorage, sql: &str, bindings: &[Value]) -> Result<Optio
     Ok(cursor.raw().next().and_then(|row| row.into_iter().next()))
 }
 
-fn status(found: Option<Value>) -> Option<Status> {
+fn status(found: Option<Value>) -> Option<UploadStatus> {
     Some(match found?.as_str()? {
-        "queued" => Status::Queued,
-        "running" => Status::Running,
-        _ => Status::Final,
+        "queued" => UploadStatus::Queued,
+        "running" => UploadStatus::Running,
+        _ => UploadStatus::Final,
     })
 }

@@ -1,9 +1,9 @@
 //! What things are called: the resources of the deployment, keys of objects, and the two ids that are
 //! derived from an object's bytes.
 
-use std::fmt::Write;
-
 use sha2::{Digest, Sha256};
+
+use crate::systems::ids::hex;
 
 /// The bucket that holds the pictures.
 pub const BUCKET: &str = "images";
@@ -31,21 +31,18 @@ pub fn parse_key(key: &str) -> Option<(&str, &str)> {
 /// One upload, as far as its bytes tell uploads apart: the same bytes under the same key are the same
 /// event, however often they are uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct UploadEvent {
     /// `sha256("key:eTag")`.
     pub id: String,
     /// The ETag of the bytes.
     pub e_tag: String,
 }
 
-impl Event {
+impl UploadEvent {
     /// The upload of these bytes under this key.
-    pub fn new(key: &str, e_tag: &str) -> Event {
-        let mut id = String::with_capacity(64);
-        for byte in Sha256::digest(format!("{key}:{e_tag}")) {
-            let _ = write!(id, "{byte:02x}");
-        }
-        Event { id, e_tag: e_tag.into() }
+    pub fn new(key: &str, e_tag: &str) -> UploadEvent {
+        let id = hex(&Sha256::digest(format!("{key}:{e_tag}")));
+        UploadEvent { id, e_tag: e_tag.into() }
     }
 }
 
@@ -60,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_event_is_named_by_the_hash_of_key_and_etag() {
-        let event = Event::new("acme/cat.jpg", "5d41402abc4b2a76b9719d911017c592");
+        let event = UploadEvent::new("acme/cat.jpg", "5d41402abc4b2a76b9719d911017c592");
         // sha256sum of `acme/cat.jpg:5d41402abc4b2a76b9719d911017c592`.
         assert_eq!(event.id, "d96145074bd0fb5744e7c278139f6e59210e7937860c1bb2c73c09cc1298883a");
         assert_eq!(workflow_id("ab"), "imgcls_ab");

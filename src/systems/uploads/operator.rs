@@ -1,9 +1,9 @@
 //! What operators look at: the messages that could not be handled.
 
-use serde::Deserialize;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
-use super::organization::parse;
+use super::wire::Rejected;
+use crate::systems::json;
 
 const SCHEMA: &str = "create table if not exists Rejected (message text primary key, \
     reason text not null, rejectedAt integer not null)";
@@ -14,12 +14,6 @@ const COUNT: &str = "select count(*) from Rejected";
 pub struct Operator {
     ctx: ObjectState,
     env: Env,
-}
-
-#[derive(Deserialize)]
-struct Rejected {
-    message: String,
-    reason: String,
 }
 
 impl DurableObject for Operator {
@@ -34,7 +28,7 @@ impl DurableObject for Operator {
         let storage = self.ctx.storage();
         match method {
             "reject" => {
-                let Rejected { message, reason } = parse(&args)?;
+                let Rejected { message, reason } = json::read(&args)?;
                 let now = self.env.now().unix_ms().cast_signed();
                 storage.exec(REJECT, &[message.into(), reason.into(), now.into()])?;
                 Ok(Body::empty())

@@ -9,7 +9,6 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::json;
 use thunderhead_sim::agents::{self, Agent, Report, RunWorkflowOptions};
 use thunderhead_sim::ai::Score;
@@ -17,8 +16,10 @@ use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::workflow::{InstanceStatus, Status as Instance};
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
-use super::ledger::{Ledger, Status, Verdict, list};
-use super::names::{BUCKET, Event, WORKFLOW, key, workflow_id};
+use super::ledger::{ClassificationResult, Ledger, UploadStatus, list};
+use super::names::{BUCKET, UploadEvent, WORKFLOW, key, workflow_id};
+use super::wire::{ClassificationReport, Named};
+use crate::systems::json;
 
 /// Events whose workflow has ended before it could read the bytes, and how often that was.
 const SCHEMA: &str = "create table if not exists Abandoned (eventId text primary key, \
@@ -46,27 +47,6 @@ pub struct Organization<L> {
     applied: RefCell<BTreeMap<String, u64>>,
 }
 
-/// What the consumer says: look at this name.
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-}
-
-/// What a workflow says of its event.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct About {
-    name: String,
-    event_id: String,
-    #[serde(default)]
-    label: String,
-    /// In millionths.
-    #[serde(default)]
-    score: u32,
-    #[serde(default)]
-    error: String,
-}
-
 impl<L: Ledger> DurableObject for Organization<L> {
     const ALARM: bool = false;
 
@@ -80,21 +60,24 @@ impl<L: Ledger> DurableObject for Organization<L> {
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
             "ingestUploadEvent" | "onDelete" => {
-                let Named { name } = parse(&args)?;
+                let Named { name } = json::read(&args)?;
                 self.refresh(&name).await?;
             }
             "persistClassificationSuccess" => {
-                let about: About = parse(&args)?;
+                let about: ClassificationReport = json::read(&args)?;
                 let score = Score::from_millionths(about.score);
-                self.finished(&about.event_id, &Verdict::classified(&about.label, score))?;
+                self.finished(
+                    &about.event_id,
+                    &ClassificationResult::classified(&about.label, score),
+                )?;
             }
             "persistClassificationFailure" => {
-                let About { event_id, error, .. } = parse(&args)?;
-                self.finished(&event_id, &Verdict::Failed(error))?;
+                let ClassificationReport { event_id, error, .. } = json::read(&args)?;
+                self.finished(&event_id, &ClassificationResult::Failed(error))?;
             }
-            "onImageGone" => return self.image_gone(&parse(&args)?).await,
+            "onImageGone" => return self.image_gone(&json::read(&args)?).await,
             "reconcile" => {
-                let Named { name } = parse(&args)?;
+                let Named { name } = json::read(&args)?;
                 self.reconcile(&name).await?;
             }
             "getUploads" => {
@@ -111,7 +94,7 @@ impl<L: Ledger> DurableObject for Organization<L> {
 
 impl<L: Ledger> Organization<L> {
     /// Something happened to a name: describes what R2 holds now, and has it classified.
-    async fn refresh(&self, name: &str) -> Result<Option<Event>, Error> {
+    async fn refresh(&self, name: &str) -> Result<Option<UploadEvent>, Error> {
         let found = self.look(name).await?;
         let seen = self.ledger.told(name, found.as_ref(), self.now())?;
         self.invalidate(seen);
@@ -127,7 +110,7 @@ impl<L: Ledger> Organization<L> {
     /// applied in between, it may have seen more, and this one asks again. So every look that is
     /// applied was asked after the one before it was applied: their order is R2's. A life of the
     /// object needs no memory of its predecessors, because their questions died with them.
-    async fn look(&self, name: &str) -> Result<Option<Event>, Error> {
+    async fn look(&self, name: &str) -> Result<Option<UploadEvent>, Error> {
         let key = key(self.agent.name()?, name);
         let applied = || self.applied.borrow().get(name).copied().unwrap_or(0);
         loop {
@@ -135,24 +118,24 @@ impl<L: Ledger> Organization<L> {
             let found = self.env.bucket(BUCKET).head(&key).await?;
             if applied() == before {
                 self.applied.borrow_mut().insert(name.into(), before + 1);
-                return Ok(found.map(|object| Event::new(&key, &object.etag)));
+                return Ok(found.map(|object| UploadEvent::new(&key, &object.etag)));
             }
         }
     }
 
     /// Sees to it that the workflow of an event has run, runs, or will.
-    async fn dispatch(&self, name: &str, event: &Event) -> Result<(), Error> {
+    async fn dispatch(&self, name: &str, event: &UploadEvent) -> Result<(), Error> {
         match self.ledger.status(&event.id)? {
-            Some(Status::Queued) => self.start(name, event).await,
-            Some(Status::Running) => match self.stops(&event.id)? {
+            Some(UploadStatus::Queued) => self.start(name, event).await,
+            Some(UploadStatus::Running) => match self.stops(&event.id)? {
                 Some(stops) => self.resume(&event.id, &stops).await,
                 None => Ok(()),
             },
-            Some(Status::Final) | None => Ok(()),
+            Some(UploadStatus::Final) | None => Ok(()),
         }
     }
 
-    async fn start(&self, name: &str, event: &Event) -> Result<(), Error> {
+    async fn start(&self, name: &str, event: &UploadEvent) -> Result<(), Error> {
         let id = workflow_id(&event.id);
         let key = key(self.agent.name()?, name);
         let params = json!({ "name": name, "key": key, "eventId": event.id, "eTag": event.e_tag });
@@ -185,7 +168,7 @@ impl<L: Ledger> Organization<L> {
             }
             Err(Error::Workflow(error)) if error.is_not_found() => {
                 let gone = "the workflow is no longer kept, and an event has no second one";
-                self.finished(event_id, &Verdict::Failed(gone.into()))
+                self.finished(event_id, &ClassificationResult::Failed(gone.into()))
             }
             Err(error) => Err(error),
         }
@@ -193,7 +176,7 @@ impl<L: Ledger> Organization<L> {
 
     /// A workflow did not find the bytes of its event. Unless they are back by now, it is to end, and
     /// that is written down before it hears of it: whoever finds the bytes again will start it again.
-    async fn image_gone(&self, about: &About) -> Result<Body, Error> {
+    async fn image_gone(&self, about: &ClassificationReport) -> Result<Body, Error> {
         self.track(&workflow_id(&about.event_id))?;
         let found = self.look(&about.name).await?;
         let seen = self.ledger.told(&about.name, found.as_ref(), self.now())?;
@@ -202,7 +185,7 @@ impl<L: Ledger> Organization<L> {
         if found.is_some_and(|event| event.id == about.event_id) {
             return Ok(Body::from("\"again\""));
         }
-        if self.ledger.status(&about.event_id)? == Some(Status::Running) {
+        if self.ledger.status(&about.event_id)? == Some(UploadStatus::Running) {
             self.ctx.storage().exec(ABANDON, &[about.event_id.as_str().into()])?;
         }
         Ok(Body::from("\"stop\""))
@@ -211,7 +194,7 @@ impl<L: Ledger> Organization<L> {
     /// Looks at a name without being told to, and at a workflow that should have ended long ago.
     async fn reconcile(&self, name: &str) -> Result<(), Error> {
         let Some(event) = self.refresh(name).await? else { return Ok(()) };
-        if self.ledger.status(&event.id)? != Some(Status::Running) {
+        if self.ledger.status(&event.id)? != Some(UploadStatus::Running) {
             return Ok(());
         }
         let instance = self.env.workflow(WORKFLOW).get(&workflow_id(&event.id)).await?;
@@ -224,11 +207,12 @@ impl<L: Ledger> Organization<L> {
         if !status.status.is_final() || self.stops(event_id)?.is_some() {
             return Ok(());
         }
-        let output = status.output.as_ref().and_then(|body| parse::<About>(body).ok());
-        let failed = |error: &str| Verdict::Failed(error.into());
-        let verdict = match (status.status, output) {
+        let output =
+            status.output.as_ref().and_then(|body| json::read::<ClassificationReport>(body).ok());
+        let failed = |error: &str| ClassificationResult::Failed(error.into());
+        let result = match (status.status, output) {
             (Instance::Complete, Some(about)) if !about.label.is_empty() => {
-                Verdict::classified(&about.label, Score::from_millionths(about.score))
+                ClassificationResult::classified(&about.label, Score::from_millionths(about.score))
             }
             (Instance::Complete, Some(about)) => failed(&about.error),
             // It has ended because its bytes were gone.
@@ -241,19 +225,19 @@ impl<L: Ledger> Organization<L> {
                 None => failed(&format!("the workflow is {other}")),
             },
         };
-        self.finished(event_id, &verdict)
+        self.finished(event_id, &result)
     }
 
     /// The workflow of an event is over; whoever says so, the first to say it counts.
-    fn finished(&self, event_id: &str, verdict: &Verdict) -> Result<(), Error> {
+    fn finished(&self, event_id: &str, result: &ClassificationResult) -> Result<(), Error> {
         let id = workflow_id(event_id);
         self.track(&id)?;
-        let ended = match verdict {
-            Verdict::Classified { .. } => "complete",
-            Verdict::Failed(_) => "errored",
+        let ended = match result {
+            ClassificationResult::Classified { .. } => "complete",
+            ClassificationResult::Failed(_) => "errored",
         };
         self.ctx.storage().exec(ENDED, &[ended.into(), id.into()])?;
-        let seen = self.ledger.finished(event_id, verdict, self.now())?;
+        let seen = self.ledger.finished(event_id, result, self.now())?;
         self.invalidate(seen);
         Ok(())
     }
@@ -264,7 +248,7 @@ impl<L: Ledger> Organization<L> {
         if let (Report::Error { error }, Some(event_id)) =
             (&callback.report, callback.workflow_id.strip_prefix("imgcls_"))
         {
-            self.finished(event_id, &Verdict::Failed(error.to_string()))?;
+            self.finished(event_id, &ClassificationResult::Failed(error.to_string()))?;
         }
         Ok(())
     }
@@ -295,10 +279,4 @@ pub fn is_duplicate(error: &Error) -> bool {
         Error::Workflow(error) => error.is_already_exists(),
         other => other.to_string().contains("is already being tracked"),
     }
-}
-
-/// Reads the arguments of a call.
-pub fn parse<T: serde::de::DeserializeOwned>(args: &Body) -> Result<T, Error> {
-    serde_json::from_slice(args.bytes())
-        .map_err(|error| Error::app(format!("cannot be read: {error}")))
 }

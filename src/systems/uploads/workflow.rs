@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use thunderhead_sim::agents::AgentWorkflow;
 use thunderhead_sim::ai::RESNET_50;
@@ -15,34 +14,9 @@ use thunderhead_sim::r2::Conditional;
 use thunderhead_sim::workflow::{Backoff, StepConfig, WorkflowEvent};
 use thunderhead_sim::{Body, Env, Error, Step};
 
-use super::names::{AGENT, BUCKET, parse_key};
-
-/// What the agent tells it.
-#[derive(Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Params {
-    /// The name within the organisation.
-    pub name: String,
-    /// The key in the bucket.
-    pub key: String,
-    /// The event.
-    pub event_id: String,
-    /// The bytes of the event.
-    #[serde(default)]
-    pub e_tag: String,
-}
-
-impl Params {
-    /// Reads what came with the instance.
-    pub fn of(workflow: &AgentWorkflow) -> Result<Params, Error> {
-        serde_json::from_value(workflow.payload().clone())
-            .map_err(|error| Error::NonRetryable(format!("no upload in {error}").into()))
-    }
-
-    fn organisation(&self) -> &str {
-        parse_key(&self.key).map_or("", |(organisation, _)| organisation)
-    }
-}
+use super::names::{AGENT, BUCKET};
+use super::wire::Params;
+use crate::systems::json;
 
 /// The body.
 pub async fn run(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
@@ -111,7 +85,7 @@ impl Classification {
             }
         });
         let label = label.await?;
-        serde_json::from_slice(label.bytes()).map_err(|error| Error::app(error.to_string()))
+        json::read(&label)
     }
 
     /// Asks the agent what to do about bytes that are gone.

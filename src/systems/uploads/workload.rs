@@ -9,7 +9,7 @@ const TAKES: [&str; 3] = ["one", "two", "three"];
 
 /// Up to seven things that happen to a few names of two organisations, mostly to one name: that is
 /// where the races are. Half of the time somebody is watching.
-pub fn draw(rng: &mut Rng) -> Vec<ClientRequest> {
+pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut at = 0;
     let mut requests = Vec::new();
     if rng.chance(512) {

@@ -6,7 +6,8 @@ use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
 use super::database::{Db, ENVPAIR_DB};
 use crate::systems::comparisons::ring::ms;
-use crate::systems::comparisons::wire::{FailComparison, SaveProbe, SaveResult, read, write};
+use crate::systems::comparisons::wire::{FailComparison, SaveProbe, SaveResult};
+use crate::systems::json;
 
 const CREATE: &str = "INSERT INTO comparisons (id, ts, left_url, right_url, status)
   VALUES (?, ?, ?, ?, 'running')";
@@ -63,16 +64,18 @@ impl EnvPairDo {
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
             "createComparison" => {
-                let (left, right): (String, String) = read(&args)?;
+                let (left, right): (String, String) = json::read_once(&args)?;
                 self.create_comparison(&left, &right).await
             }
-            "saveProbe" => self.save_probe(&read(&args)?).await,
-            "saveResult" => self.save_result(&read(&args)?).await,
-            "failComparison" => self.fail_comparison(&read(&args)?).await,
-            "getComparison" => self.get_comparison(&read::<String>(&args)?).await,
-            "getComparisonsForHistory" => self.get_comparisons_for_history(read(&args)?).await,
+            "saveProbe" => self.save_probe(&json::read_once(&args)?).await,
+            "saveResult" => self.save_result(&json::read_once(&args)?).await,
+            "failComparison" => self.fail_comparison(&json::read_once(&args)?).await,
+            "getComparison" => self.get_comparison(&json::read_once::<String>(&args)?).await,
+            "getComparisonsForHistory" => {
+                self.get_comparisons_for_history(json::read_once(&args)?).await
+            }
             "setKeep" => {
-                let keep: u32 = read(&args)?;
+                let keep: u32 = json::read_once(&args)?;
                 self.ctx.storage().put("keep", keep.to_string())?;
                 self.retain_latest_n().await?;
                 Ok(Body::empty())
@@ -88,7 +91,7 @@ impl EnvPairDo {
         let row = vec![Value::from(&*id), now.into(), left_url.into(), right_url.into()];
         self.db.run(CREATE, row).await?;
         self.retain_latest_n().await?;
-        Ok(write(&json!({ "comparisonId": id, "status": "running" })))
+        Ok(json::write(&json!({ "comparisonId": id, "status": "running" })))
     }
 
     async fn save_probe(&self, probe: &SaveProbe) -> Result<Body, Error> {
@@ -121,9 +124,9 @@ impl EnvPairDo {
     async fn get_comparison(&self, id: &str) -> Result<Body, Error> {
         let rows = self.db.run(GET, vec![id.into()]).await?;
         let Some(row) = rows.first() else {
-            return Ok(write(&json!({ "status": "running" })));
+            return Ok(json::write(&json!({ "status": "running" })));
         };
-        Ok(write(&state(row)))
+        Ok(json::write(&state(row)))
     }
 
     async fn get_comparisons_for_history(&self, limit: u32) -> Result<Body, Error> {
@@ -133,7 +136,7 @@ impl EnvPairDo {
             told["comparisonId"] = json!(row[0].as_str());
             told
         });
-        Ok(write(&states.collect::<Vec<Json>>()))
+        Ok(json::write(&states.collect::<Vec<Json>>()))
     }
 
     /// Fifty, or as many as it was told.

@@ -8,22 +8,21 @@ use crate::systems::comparisons::diff::EnvDiff;
 use crate::systems::comparisons::envelope::{
     BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content,
 };
-use crate::systems::comparisons::envpair::ENVPAIR_DO;
 use crate::systems::comparisons::explainer::explain;
+use crate::systems::comparisons::names::ENVPAIR_DO;
 use crate::systems::comparisons::ring::ms;
-use crate::systems::comparisons::wire::{
-    Comparison, FailComparison, SaveProbe, SaveResult, Side, read, write,
-};
+use crate::systems::comparisons::wire::{Comparison, FailComparison, SaveProbe, SaveResult, Side};
+use crate::systems::json;
 
 pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
-    let comparison: Comparison = read(&event.payload)?;
+    let comparison: Comparison = json::read_once(&event.payload)?;
     let stub = || env.durable_object(ENVPAIR_DO).get_by_name(&comparison.pair_key);
     match steps(&env, &comparison, &step, stub()).await {
         Ok(()) => Ok(Body::from("true")),
         Err(error) => {
             let comparison_id = comparison.comparison_id.clone();
             let fail = FailComparison { comparison_id, error: error.to_string() };
-            stub().rpc("failComparison", write(&fail)).await?;
+            stub().rpc("failComparison", json::write(&fail)).await?;
             Err(error)
         }
     }
@@ -33,28 +32,29 @@ async fn steps(env: &Env, comparison: &Comparison, step: &Step, stub: Stub) -> R
     let id = || comparison.comparison_id.clone();
     let left: SignalEnvelope = probe_step(env, step, "probeLeft", &comparison.left_url).await?;
     let save = SaveProbe { comparison_id: id(), side: Side::Left, envelope: left };
-    call(step, &stub, "saveLeftProbe", "saveProbe", write(&save)).await?;
+    call(step, &stub, "saveLeftProbe", "saveProbe", json::write(&save)).await?;
     let left = save.envelope;
     let right: SignalEnvelope = probe_step(env, step, "probeRight", &comparison.right_url).await?;
     let save = SaveProbe { comparison_id: id(), side: Side::Right, envelope: right };
-    call(step, &stub, "saveRightProbe", "saveProbe", write(&save)).await?;
+    call(step, &stub, "saveRightProbe", "saveProbe", json::write(&save)).await?;
     let right = save.envelope;
     let diff = step.do_("computeDiff", || {
-        let diff = write(&EnvDiff::between(&left, &right));
+        let diff = json::write(&EnvDiff::between(&left, &right));
         async move { Ok(diff) }
     });
-    let diff: EnvDiff = read(&diff.await?)?;
-    let history = call(step, &stub, "loadHistory", "getComparisonsForHistory", write(&5)).await?;
-    let history: Json = read(&history)?;
+    let diff: EnvDiff = json::read_once(&diff.await?)?;
+    let history =
+        call(step, &stub, "loadHistory", "getComparisonsForHistory", json::write(&5)).await?;
+    let history: Json = json::read_once(&history)?;
     let explanation = step.do_("callLLM", || {
         let (env, id, diff, history) = (env.clone(), id(), diff.clone(), history.clone());
-        async move { explain(&env, &id, &diff, &history).await.map(|text| write(&text)) }
+        async move { explain(&env, &id, &diff, &history).await.map(|text| json::write(&text)) }
     });
-    let explanation: String = read(&explanation.await?)?;
+    let explanation: String = json::read_once(&explanation.await?)?;
     step.do_("saveResult", || {
         let timestamp = ms(env.now());
         let result = json!({ "diff": diff, "explanation": explanation, "timestamp": timestamp });
-        let save = write(&SaveResult { comparison_id: id(), result });
+        let save = json::write(&SaveResult { comparison_id: id(), result });
         let stub = stub.clone();
         async move { stub.rpc("saveResult", save).await }
     })
@@ -84,9 +84,9 @@ async fn probe_step(
 ) -> Result<SignalEnvelope, Error> {
     let seen = step.do_(name, || {
         let (env, url) = (env.clone(), url.to_string());
-        async move { probe(&env, &url).await.map(|envelope| write(&envelope)) }
+        async move { probe(&env, &url).await.map(|envelope| json::write(&envelope)) }
     });
-    read(&seen.await?)
+    json::read_once(&seen.await?)
 }
 
 /// Follows redirects by hand, wherever they lead: only what was asked for is validated.

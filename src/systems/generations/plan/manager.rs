@@ -10,8 +10,9 @@ use serde_json::json;
 use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Request, Time};
 
 use crate::systems::generations::names::{BUCKET, LIBRARY, PROVIDER, WEB, key};
-use crate::systems::generations::uuid::uuid_v7;
-use crate::systems::generations::wire::{Create, JobStatus, Report, TaskType, read, write};
+use crate::systems::generations::wire::{Create, JobStatus, Report, TaskType};
+use crate::systems::ids::uuid_v7;
+use crate::systems::json;
 
 const ARTIFACT: &str =
     "INSERT INTO artifacts (id, generation_id, content_type, metadata, created_at)
@@ -98,7 +99,7 @@ impl<R: Refire> DurableObject for Manager<R> {
     /// A restart resumes from where it was.
     fn new(ctx: ObjectState, env: Env) -> Manager<R> {
         let stored = ctx.storage().get("request").ok().flatten();
-        let state: Option<RequestState> = stored.and_then(|body| read(&body).ok());
+        let state: Option<RequestState> = stored.and_then(|body| json::read(&body).ok());
         let manager =
             Manager { ctx, env, state: Rc::new(RefCell::new(state)), refire: PhantomData };
         manager.resume();
@@ -107,8 +108,8 @@ impl<R: Refire> DurableObject for Manager<R> {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "create" => self.create(read(&args)?),
-            "handleWebhook" => self.handle_webhook(&read(&args)?).await,
+            "create" => self.create(json::read(&args)?),
+            "handleWebhook" => self.handle_webhook(&json::read(&args)?).await,
             "status" => Ok(self.status()),
             _ => Err(Error::app(format!("there is no method {method}"))),
         }
@@ -162,7 +163,7 @@ impl<R: Refire> Manager<R> {
         let mut state = self.state.borrow_mut();
         let state = state.as_mut().ok_or_else(|| Error::app("tasks of undefined"))?;
         change(state);
-        self.ctx.storage().put("request", write(state))
+        self.ctx.storage().put("request", json::write(state))
     }
 
     /// Fires the requests that have no response yet. A job that will call back is left alone.
@@ -202,8 +203,9 @@ impl<R: Refire> Manager<R> {
             job["deliveryMethod"] = "async".into();
             job["webhookURL"] = format!("{WEB}/webhook?generation_id={}", state.create.id).into();
         }
-        let answer = self.env.fetch(PROVIDER, Request::new("POST", "/tasks", write(&job))).await;
-        match answer.and_then(|response| read::<Report>(&response.body)) {
+        let answer =
+            self.env.fetch(PROVIDER, Request::new("POST", "/tasks", json::write(&job))).await;
+        match answer.and_then(|response| json::read::<Report>(&response.body)) {
             Ok(report) => self.handle(n, &report).await,
             Err(error) => self.failed(n, &error.to_string()).await,
         }
@@ -306,7 +308,7 @@ impl<R: Refire> Manager<R> {
         let of = |status| state.tasks.iter().filter(|task| task.status == status).count();
         let (ready, failed) = (of(TaskStatus::Ready), of(TaskStatus::Failed));
         let count = state.tasks.len();
-        write(
+        json::write(
             &json!({ "id": state.create.id, "status": "active", "count": count, "ready": ready, "failed": failed }),
         )
     }

@@ -3,8 +3,8 @@
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Error, ObjectStorage};
 
-use super::{Ledger, Status, Verdict, change, first, status};
-use crate::systems::uploads::names::{Event, workflow_id};
+use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
+use crate::systems::uploads::names::{UploadEvent, workflow_id};
 
 const SCHEMA: &str = "
     create table if not exists Upload (
@@ -67,7 +67,7 @@ impl Ledger for Current {
         Current(storage.clone())
     }
 
-    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+    fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error> {
         let there = first(&self.0, CURRENT, &[name.into()])?;
         if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
             return Ok(false);
@@ -75,7 +75,7 @@ impl Ledger for Current {
         if there.is_some() {
             change(&self.0, SHELVE, &[name.into()])?;
         }
-        let Some(Event { id, .. }) = event else {
+        let Some(UploadEvent { id, .. }) = event else {
             return change(&self.0, REMOVE, &[name.into()]);
         };
         let row = [name.into(), id.as_str().into(), workflow_id(id).into(), now.into()];
@@ -84,7 +84,7 @@ impl Ledger for Current {
         Ok(true)
     }
 
-    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+    fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {
         first(&self.0, STATUS, &[event_id.into()]).map(status)
     }
 
@@ -96,9 +96,14 @@ impl Ledger for Current {
         Ok(seen)
     }
 
-    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
+    fn finished(
+        &self,
+        event_id: &str,
+        result: &ClassificationResult,
+        now: i64,
+    ) -> Result<bool, Error> {
         self.started(event_id, now)?;
-        let [status, label, score, error] = verdict.columns();
+        let [status, label, score, error] = result.columns();
         let row = [status, label, score, error, now.into(), event_id.into()];
         let seen = change(&self.0, FINISH, &row)?;
         if !seen {

@@ -3,8 +3,8 @@
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Error, ObjectStorage};
 
-use super::{Ledger, Status, Verdict, change, first, status};
-use crate::systems::uploads::names::{Event, workflow_id};
+use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
+use crate::systems::uploads::names::{UploadEvent, workflow_id};
 
 pub(super) const SCHEMA: &str = "
     create table if not exists UploadEvent (
@@ -64,12 +64,12 @@ impl Ledger for History {
         History(storage.clone())
     }
 
-    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+    fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error> {
         let there = first(&self.0, CURRENT, &[name.into()])?;
         if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
             return Ok(false);
         }
-        let Some(Event { id, .. }) = event else {
+        let Some(UploadEvent { id, .. }) = event else {
             return change(&self.0, REMOVE, &[name.into()]);
         };
         let id = id.as_str();
@@ -77,7 +77,7 @@ impl Ledger for History {
         change(&self.0, PLACE, &[id.into(), now.into()])
     }
 
-    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+    fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {
         first(&self.0, STATUS, &[event_id.into()]).map(status)
     }
 
@@ -85,9 +85,14 @@ impl Ledger for History {
         Ok(change(&self.0, START, &[now.into(), event_id.into()])? && self.project(event_id)?)
     }
 
-    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
+    fn finished(
+        &self,
+        event_id: &str,
+        result: &ClassificationResult,
+        now: i64,
+    ) -> Result<bool, Error> {
         self.started(event_id, now)?;
-        let [status, label, score, error] = verdict.columns();
+        let [status, label, score, error] = result.columns();
         let row = [status, label, score, error, now.into(), event_id.into()];
         Ok(change(&self.0, FINISH, &row)? && self.project(event_id)?)
     }

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Error, ObjectStorage};
 
-use super::{Current, History, Ledger, Status, Verdict, history};
-use crate::systems::uploads::names::Event;
+use super::{ClassificationResult, Current, History, Ledger, UploadStatus, history};
+use crate::systems::uploads::names::UploadEvent;
 
 /// The key under which it is written down that the tables have moved.
 const MIGRATED: &str = "migrated";
@@ -48,11 +48,11 @@ impl Ledger for Migrating {
         Migrating { storage: storage.clone(), old: Current::open(storage), new }
     }
 
-    fn told(&self, name: &str, event: Option<&Event>, now: i64) -> Result<bool, Error> {
+    fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error> {
         either!(self.told(name, event, now))
     }
 
-    fn status(&self, event_id: &str) -> Result<Option<Status>, Error> {
+    fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {
         either!(self.status(event_id))
     }
 
@@ -60,8 +60,13 @@ impl Ledger for Migrating {
         either!(self.started(event_id, now))
     }
 
-    fn finished(&self, event_id: &str, verdict: &Verdict, now: i64) -> Result<bool, Error> {
-        either!(self.finished(event_id, verdict, now))
+    fn finished(
+        &self,
+        event_id: &str,
+        result: &ClassificationResult,
+        now: i64,
+    ) -> Result<bool, Error> {
+        either!(self.finished(event_id, result, now))
     }
 
     fn rows(&self) -> Result<Vec<Vec<Value>>, Error> {

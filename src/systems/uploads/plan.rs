@@ -21,10 +21,11 @@ pub use rows::Rows;
 pub use times::Times;
 
 use super::names::{AGENT, BUCKET, DEAD_LETTERS, QUEUE, WORKFLOW, parse_key};
-use super::organization::{is_duplicate, parse};
-use super::workflow::Params;
+use super::organization::is_duplicate;
+use super::wire::Params;
+use crate::systems::json;
 
-/// Three retries, and a dead-letter queue that nobody reads.
+/// Three retries, and a dead-letter queue that is never read.
 pub fn queues() -> [(&'static str, ConsumerConfig); 1] {
     let consumer = ConsumerConfig {
         max_batch_timeout: Duration::from_secs(1),
@@ -38,21 +39,21 @@ pub fn queues() -> [(&'static str, ConsumerConfig); 1] {
 /// What the consumers read of a notification.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct Notice {
     action: String,
-    object: Object,
+    object: NoticedObject,
     event_time: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Object {
+struct NoticedObject {
     key: String,
     e_tag: Option<String>,
 }
 
 /// What a notification calls for.
-enum Wish {
+enum Action {
     Nothing,
     Call { organisation: String, method: &'static str, args: Json },
 }
@@ -69,33 +70,35 @@ pub async fn consume(env: Env, batch: MessageBatch, deletes: bool) -> Result<(),
 }
 
 async fn handle(env: &Env, message: &Message, deletes: bool) -> Result<(), Error> {
-    match wish(env, message, deletes).await? {
-        Wish::Nothing => Ok(()),
-        Wish::Call { organisation, method, args } => {
+    match action(env, message, deletes).await? {
+        Action::Nothing => Ok(()),
+        Action::Call { organisation, method, args } => {
             let agent = env.durable_object(AGENT).get_by_name(&organisation);
             agent.rpc(method, args.to_string()).await.map(|_| ())
         }
     }
 }
 
-async fn wish(env: &Env, message: &Message, deletes: bool) -> Result<Wish, Error> {
-    let Ok(told) = parse::<Told>(&message.body().data) else { return Ok(Wish::Nothing) };
-    let Some((organisation, name)) = parse_key(&told.object.key) else { return Ok(Wish::Nothing) };
+async fn action(env: &Env, message: &Message, deletes: bool) -> Result<Action, Error> {
+    let Ok(notice) = json::read::<Notice>(&message.body().data) else { return Ok(Action::Nothing) };
+    let Some((organisation, name)) = parse_key(&notice.object.key) else {
+        return Ok(Action::Nothing);
+    };
     let organisation = organisation.to_string();
-    let (key, event_time) = (&told.object.key, &told.event_time);
-    match (&*told.action, told.object.e_tag) {
+    let (key, event_time) = (&notice.object.key, &notice.event_time);
+    match (&*notice.action, notice.object.e_tag) {
         ("PutObject", Some(e_tag)) => {
             if env.bucket(BUCKET).head(key).await?.is_none() {
-                return Ok(Wish::Nothing);
+                return Ok(Action::Nothing);
             }
             let args = json!({ "name": name, "key": key, "eTag": e_tag, "eventTime": event_time });
-            Ok(Wish::Call { organisation, method: "ingestUploadEvent", args })
+            Ok(Action::Call { organisation, method: "ingestUploadEvent", args })
         }
         ("DeleteObject" | "LifecycleDeletion", _) if deletes => {
             let args = json!({ "name": name, "key": key, "eventTime": event_time });
-            Ok(Wish::Call { organisation, method: "onDelete", args })
+            Ok(Action::Call { organisation, method: "onDelete", args })
         }
-        _ => Ok(Wish::Nothing),
+        _ => Ok(Action::Nothing),
     }
 }
 
@@ -108,21 +111,6 @@ struct Input {
     #[serde(default)]
     e_tag: String,
     event_time: String,
-}
-
-/// What a workflow tells the agent.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Report {
-    name: String,
-    event_id: String,
-    #[serde(default)]
-    label: String,
-    /// In millionths.
-    #[serde(default)]
-    score: u32,
-    #[serde(default)]
-    error: String,
 }
 
 /// Starts the workflow of an event; a duplicate id is success once the instance is seen, and the
@@ -180,7 +168,7 @@ async fn classify(workflow: &AgentWorkflow, params: &Params) -> Result<Json, Err
             Ok(Body::from(json!(bytes.bytes()).to_string()))
         }
     });
-    let image: Vec<u8> = parse(&image.await?)?;
+    let image: Vec<u8> = json::read(&image.await?)?;
     let label = workflow.step().do_("classify-image", || {
         let (env, image) = (workflow.env().clone(), Body::from(image.clone()));
         async move {
@@ -190,5 +178,5 @@ async fn classify(workflow: &AgentWorkflow, params: &Params) -> Result<Json, Err
             Ok(Body::from(label.to_string()))
         }
     });
-    parse(&label.await?)
+    json::read(&label.await?)
 }

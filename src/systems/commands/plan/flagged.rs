@@ -3,12 +3,12 @@
 use thunderhead_sim::Env;
 use thunderhead_stream::Store;
 
-use super::{BATCH, execute, now};
-use crate::systems::commands::guests::Failure;
+use crate::systems::commands::guests::CheckOutError;
+use crate::systems::commands::processor::{BATCH, execute, now};
 use crate::systems::commands::store::D1Store;
 
 /// Executes, then marks; that another has marked it meanwhile is fine.
-pub async fn execute_then_mark(env: &Env, done: &mut usize) -> Result<(), Failure> {
+pub async fn execute_then_mark(env: &Env, done: &mut usize) -> Result<(), CheckOutError> {
     let store = D1Store::new(env);
     for command in store.pending_commands(None, None, BATCH).await? {
         execute(env, &command).await?;
@@ -19,7 +19,7 @@ pub async fn execute_then_mark(env: &Env, done: &mut usize) -> Result<(), Failur
 }
 
 /// Marks, which keeps others away, then executes; a failure takes the mark back.
-pub async fn mark_then_execute(env: &Env, done: &mut usize) -> Result<(), Failure> {
+pub async fn mark_then_execute(env: &Env, done: &mut usize) -> Result<(), CheckOutError> {
     let store = D1Store::new(env);
     for command in store.pending_commands(None, None, BATCH).await? {
         if !store.mark_command_processed(&command.key(), now(env)).await? {

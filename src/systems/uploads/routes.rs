@@ -10,6 +10,7 @@ use thunderhead_sim::queue::MessageBody;
 use thunderhead_sim::{Env, Error, Request, Response};
 
 use super::names::{AGENT, BUCKET, OPERATOR, QUEUE, key, parse_key};
+use crate::systems::json;
 
 /// The organisation of those who run the service.
 const OPERATORS: &str = "operator";
@@ -92,11 +93,11 @@ async fn reconcile(env: &Env, organisation: &str) -> Result<Response, Error> {
     }
     let agents = env.durable_object(AGENT);
     let uploads = agents.get_by_name(organisation).rpc("getUploads", "").await?;
-    let uploads: Json = serde_json::from_slice(uploads.bytes()).unwrap_or_default();
+    let uploads: Json = json::read(&uploads).unwrap_or_default();
     let listed = uploads.as_array().into_iter().flatten();
     names.extend(listed.filter_map(|item| item["name"].as_str().map(String::from)));
     for name in &names {
-        let args = json!({ "name": name }).to_string();
+        let args = json::write(&json!({ "name": name }));
         agents.get_by_name(organisation).rpc("reconcile", args).await?;
     }
     Ok(Response::new(200, names.len().to_string()))

@@ -5,8 +5,9 @@ use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Env, Error};
 use thunderhead_stream::{Message, Store};
 
-use super::{command, report};
-use crate::systems::commands::guests::{self, ACCOUNTS, Failure};
+use crate::systems::commands::guests::{self, CheckOutError};
+use crate::systems::commands::names::ACCOUNTS;
+use crate::systems::commands::processor::{command, report};
 use crate::systems::commands::store::D1Store;
 
 /// How far each workflow's stream was carried out.
@@ -33,7 +34,7 @@ const MARK_EXECUTED: &str =
     "insert into executions values (?1) on conflict (message_id) do nothing";
 
 /// One turn over all workflows; one that fails does not keep the others.
-pub async fn turn(env: &Env, done: &mut usize) -> Result<(), Failure> {
+pub async fn turn(env: &Env, done: &mut usize) -> Result<(), CheckOutError> {
     let behind = D1Store::new(env).query(BEHIND, vec![PROCESSOR.into()]).await?;
     let mut result = Ok(());
     for at in 0..behind.results.len() {
@@ -50,7 +51,7 @@ async fn catch_up(
     workflow: &str,
     checkpoint: i64,
     done: &mut usize,
-) -> Result<(), Failure> {
+) -> Result<(), CheckOutError> {
     let store = D1Store::new(env);
     let stream = store.read_stream(workflow, checkpoint + 1).await?;
     for message in stream.iter().filter(|message| message.processed.is_some()) {

@@ -7,10 +7,12 @@ use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::workflow::Status;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
-use super::{Input, Report, run_workflow};
-use crate::systems::uploads::ledger::{Verdict, list};
-use crate::systems::uploads::names::{Event, workflow_id};
-use crate::systems::uploads::organization::{INVALIDATE, parse};
+use super::{Input, run_workflow};
+use crate::systems::json;
+use crate::systems::uploads::ledger::{ClassificationResult, list};
+use crate::systems::uploads::names::{UploadEvent, workflow_id};
+use crate::systems::uploads::organization::INVALIDATE;
+use crate::systems::uploads::wire::ClassificationReport;
 
 /// The `eventId` is the plan's idempotency key.
 const SCHEMA: &str = "create table if not exists Upload (
@@ -54,16 +56,16 @@ impl DurableObject for Times {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "ingestUploadEvent" => self.on_upload(parse(&args)?).await?,
-            "onDelete" => self.on_delete(&parse(&args)?).await?,
+            "ingestUploadEvent" => self.on_upload(json::read(&args)?).await?,
+            "onDelete" => self.on_delete(&json::read(&args)?).await?,
             "persistClassificationSuccess" => {
-                let result: Report = parse(&args)?;
-                let score = Score::from_millionths(result.score);
-                self.finish(&result, &Verdict::classified(&result.label, score))?;
+                let report: ClassificationReport = json::read(&args)?;
+                let score = Score::from_millionths(report.score);
+                self.finish(&report, &ClassificationResult::classified(&report.label, score))?;
             }
             "persistClassificationFailure" => {
-                let result: Report = parse(&args)?;
-                self.finish(&result, &Verdict::Failed(result.error.clone()))?;
+                let report: ClassificationReport = json::read(&args)?;
+                self.finish(&report, &ClassificationResult::Failed(report.error.clone()))?;
             }
             "getUploads" => {
                 let rows = self.ctx.storage().exec(ROWS, &[])?.raw().collect();
@@ -83,7 +85,7 @@ impl Times {
         if self.is_stale(&input.name, time)? {
             return Ok(());
         }
-        let event = Event::new(&input.key, &input.e_tag).id;
+        let event = UploadEvent::new(&input.key, &input.e_tag).id;
         let id = workflow_id(&event);
         let name = input.name.as_str();
         let now = self.env.now().unix_ms().cast_signed();
@@ -121,9 +123,13 @@ impl Times {
         }
     }
 
-    fn finish(&self, result: &Report, verdict: &Verdict) -> Result<(), Error> {
-        let [status, label, score, error] = verdict.columns();
-        self.exec(FINISHED, &[status, label, score, error, result.event_id.as_str().into()])
+    fn finish(
+        &self,
+        report: &ClassificationReport,
+        result: &ClassificationResult,
+    ) -> Result<(), Error> {
+        let [status, label, score, error] = result.columns();
+        self.exec(FINISHED, &[status, label, score, error, report.event_id.as_str().into()])
     }
 
     /// Runs a statement and tells the clients.

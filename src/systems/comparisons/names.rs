@@ -1,8 +1,14 @@
-//! Who is who: the key of a pair, the id of a comparison, the id of its workflow instance.
+//! Bindings, and ids: the key of a pair, the id of a comparison, the id of its workflow instance.
 
 use sha2::{Digest, Sha256};
 
 use super::target::Target;
+use crate::systems::ids::hex;
+
+/// The durable objects, one for each pair.
+pub const ENVPAIR_DO: &str = "ENVPAIR_DO";
+/// The workflow that makes a comparison.
+pub const COMPARE: &str = "compare";
 
 /// How many hexadecimal digits a pair's key has: 128 bits, too many to find two pairs that share one.
 const PAIR_DIGITS: usize = 32;
@@ -46,15 +52,6 @@ fn is_hex(text: &str, digits: usize) -> bool {
 
 fn digest(text: &str, digits: usize) -> String {
     hex(&Sha256::digest(text)[..digits / 2])
-}
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use thunderhead_sim::Env;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_stream::{Error, Key, Message, NewMessage};
 
-use super::{BATCH, execute};
-use crate::systems::commands::guests::Failure;
+use crate::systems::commands::guests::CheckOutError;
 use crate::systems::commands::inbox;
+use crate::systems::commands::processor::{BATCH, execute};
 use crate::systems::commands::store::D1Store;
 
 const EXECUTED: &str = "CommandExecuted";
@@ -34,7 +34,7 @@ pub async fn pending(
 }
 
 /// Executes, then appends the event.
-pub async fn turn(env: &Env, done: &mut usize) -> Result<(), Failure> {
+pub async fn turn(env: &Env, done: &mut usize) -> Result<(), CheckOutError> {
     for command in pending(&D1Store::new(env), None, None, BATCH).await? {
         execute(env, &command).await?;
         let id = format!("{}/executed", command.message_id);

@@ -9,12 +9,10 @@ use serde_json::json;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, StableHasher};
 use thunderhead_stream::{Message, Store};
 
-use super::{BATCH, SOON, execute, now};
-use crate::systems::commands::guests::Failure;
+use crate::systems::commands::guests::CheckOutError;
+use crate::systems::commands::names::LOCKS;
+use crate::systems::commands::processor::{BATCH, SOON, execute, now};
 use crate::systems::commands::store::D1Store;
-
-/// The binding of the lock server.
-pub const LOCKS: &str = "LOCKS";
 
 /// A server that keeps locks for as long as the session that took them lasts, and itself.
 pub struct LockServer {
@@ -91,7 +89,7 @@ impl<'a> Session<'a> {
     }
 
     /// One turn: locks each command, executes it, marks it, and unlocks it whatever came of that.
-    pub async fn turn(&mut self, stable: bool, done: &mut usize) -> Result<(), Failure> {
+    pub async fn turn(&mut self, stable: bool, done: &mut usize) -> Result<(), CheckOutError> {
         let store = D1Store::new(self.env);
         for command in store.pending_commands(None, None, BATCH).await? {
             let lock = self.lock_id(&command, stable);
@@ -106,7 +104,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn execute(&self, store: &D1Store, command: &Message) -> Result<(), Failure> {
+    async fn execute(&self, store: &D1Store, command: &Message) -> Result<(), CheckOutError> {
         execute(self.env, command).await?;
         store.mark_command_processed(&command.key(), now(self.env)).await?;
         Ok(())

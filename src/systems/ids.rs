@@ -1,13 +1,15 @@
-//! UUIDs of version 7: the time first, so that what is made later sorts later.
+//! Ids that systems make: UUIDs of version 7, which sort by time, and hexadecimal digests.
+
+use std::fmt::Write;
 
 use thunderhead_sim::Env;
 
-/// A UUID that nothing else has.
+/// A new UUID of version 7.
 pub fn uuid_v7(env: &Env) -> String {
     from_parts(env.now().unix_ms(), &env.unique())
 }
 
-/// A time of 48 bits, and from 32 hex digits of chance as many as fit.
+/// Joins a time of 48 bits with as many of 32 random hexadecimal digits as fit.
 fn from_parts(unix_ms: u64, chance: &str) -> String {
     let time = format!("{:012x}", unix_ms & 0xffff_ffff_ffff);
     let variant = ['8', '9', 'a', 'b'][chance.as_bytes()[3] as usize % 4];
@@ -15,11 +17,19 @@ fn from_parts(unix_ms: u64, chance: &str) -> String {
     format!("{high}-{low}-7{}-{variant}{}-{}", &chance[..3], &chance[4..7], &chance[20..])
 }
 
-/// Whether this is how a UUID is written.
+/// Whether this is a UUID in lower case.
 pub fn is_uuid(text: &str) -> bool {
     let groups = [8, 4, 4, 4, 12];
     let hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     text.split('-').map(str::len).eq(groups) && text.split('-').all(hex)
+}
+
+/// Writes bytes in lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use thunderhead_sim::agents::{self, Agent};
 use thunderhead_sim::ai::Score;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
-use super::{Input, Report, run_workflow};
-use crate::systems::uploads::ledger::{Current, Ledger, Verdict, list};
-use crate::systems::uploads::names::{Event, workflow_id};
-use crate::systems::uploads::organization::{INVALIDATE, parse};
+use super::{Input, run_workflow};
+use crate::systems::json;
+use crate::systems::uploads::ledger::{ClassificationResult, Current, Ledger, list};
+use crate::systems::uploads::names::{UploadEvent, workflow_id};
+use crate::systems::uploads::organization::INVALIDATE;
+use crate::systems::uploads::wire::ClassificationReport;
 
 const UPSERT: &str = "insert into Upload values (?, ?, ?, 'queued', null, null, null, ?4, ?4, null) \
     on conflict (name) do update set eventId = excluded.eventId, \
@@ -39,15 +41,15 @@ impl<const WORKFLOW_FIRST: bool> DurableObject for Rows<WORKFLOW_FIRST> {
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "ingestUploadEvent" => self.ingest(parse(&args)?).await?,
+            "ingestUploadEvent" => self.ingest(json::read(&args)?).await?,
             "persistClassificationSuccess" => {
-                let result: Report = parse(&args)?;
-                let score = Score::from_millionths(result.score);
-                self.finish(&result, &Verdict::classified(&result.label, score))?;
+                let report: ClassificationReport = json::read(&args)?;
+                let score = Score::from_millionths(report.score);
+                self.finish(&report, &ClassificationResult::classified(&report.label, score))?;
             }
             "persistClassificationFailure" => {
-                let result: Report = parse(&args)?;
-                self.finish(&result, &Verdict::Failed(result.error.clone()))?;
+                let report: ClassificationReport = json::read(&args)?;
+                self.finish(&report, &ClassificationResult::Failed(report.error.clone()))?;
             }
             "getUploads" => {
                 return Ok(Body::from(list(self.agent.name()?, self.table.rows()?).to_string()));
@@ -62,7 +64,7 @@ impl<const WORKFLOW_FIRST: bool> DurableObject for Rows<WORKFLOW_FIRST> {
 
 impl<const WORKFLOW_FIRST: bool> Rows<WORKFLOW_FIRST> {
     async fn ingest(&self, input: Input) -> Result<(), Error> {
-        let event = Event::new(&input.key, &input.e_tag).id;
+        let event = UploadEvent::new(&input.key, &input.e_tag).id;
         let id = workflow_id(&event);
         if WORKFLOW_FIRST {
             run_workflow(&self.agent, self.ctx.storage(), &input, &event, &id).await?;
@@ -76,9 +78,13 @@ impl<const WORKFLOW_FIRST: bool> Rows<WORKFLOW_FIRST> {
         self.exec(RUNNING, &[self.now().into(), name.into(), event.into()])
     }
 
-    fn finish(&self, result: &Report, verdict: &Verdict) -> Result<(), Error> {
-        let [status, label, score, error] = verdict.columns();
-        let (name, event) = (result.name.as_str().into(), result.event_id.as_str().into());
+    fn finish(
+        &self,
+        report: &ClassificationReport,
+        result: &ClassificationResult,
+    ) -> Result<(), Error> {
+        let [status, label, score, error] = result.columns();
+        let (name, event) = (report.name.as_str().into(), report.event_id.as_str().into());
         self.exec(FINISHED, &[status, label, score, error, self.now().into(), name, event])
     }
 

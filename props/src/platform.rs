@@ -7,8 +7,8 @@ use thunderhead_sim::{EventKind, Fault, Op, Trace};
 
 use crate::promise::{Check, Finding, Promise};
 
-/// The promises of the platform itself, that the application comes to rest on it, and proof that
-/// storms really blow.
+/// What every system is judged by: the platform's promises, that the application comes to rest, and that faults
+/// really happen in a search.
 pub const PLATFORM: &[&Promise] =
     &[&COMES_TO_REST, &SETTLED_ONCE, &NO_MESSAGE_LOST, &DIED_MID_CALL];
 
@@ -30,7 +30,7 @@ static NO_MESSAGE_LOST: Promise = Promise {
     check: Check::Eventually(no_message_lost),
 };
 
-/// What a system with a queue must have met; one without a queue cannot.
+/// For systems with a queue; the others cannot meet it.
 pub static DELIVERED_TWICE: Promise = Promise {
     name: "a message is delivered twice",
     about: "some message reaches a consumer more than once",

@@ -40,7 +40,7 @@ pub fn cases(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, ..asked }
 }
 
-/// See [`storm`].
+/// The strategy that [`storm`] returns.
 #[derive(Clone, Copy, Debug)]
 pub struct Storms {
     system: &'static System,
@@ -70,7 +70,7 @@ impl Storms {
     }
 }
 
-/// One storm: a plan and where its choices come from.
+/// One storm: a scenario and the source of its choices.
 #[derive(Clone)]
 pub struct Storm {
     system: &'static System,
@@ -97,7 +97,7 @@ impl Storm {
         }
     }
 
-    /// The plan and the tape, once it has been played.
+    /// The scenario and the tape; none before the storm has been played.
     pub fn case(&self) -> Option<Case> {
         let tape = self.consumed.borrow().clone()?;
         Some(Case { scenario: self.scenario.clone(), tape })

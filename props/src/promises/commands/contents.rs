@@ -1,4 +1,4 @@
-//! What is stored, as changes follow each other.
+//! What the database holds, rebuilt from the facts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! How the promises read a trace: the one place that knows how events and rows are laid out.
+//! What happened to commands, read from a trace. Only this file knows how the trace is laid out.
 
 use thunderhead_sim::d1::{Answer, D1Result, Method};
 use thunderhead_sim::sqlite::{RowChange, Value};
@@ -10,7 +10,7 @@ const WEB: &str = "web";
 /// Something that happened, as far as commands are concerned.
 #[derive(Debug)]
 pub enum Fact<'a> {
-    /// Rows changed, as one.
+    /// Rows changed in one transaction.
     Rows(&'a [RowChange]),
     /// The worker began to work on a request.
     Asked { call: u32, request: &'a Request },

@@ -1,4 +1,4 @@
-//! What may be written in a stream.
+//! Streams have no gaps, and a message changes only by its flag, once.
 
 use std::collections::BTreeSet;
 

@@ -40,7 +40,7 @@ impl Story {
         self
     }
 
-    /// Rows change, as one.
+    /// Rows change in one transaction.
     pub fn sql(&mut self, sql: &str) -> &mut Story {
         self.database.exec(sql, &[]).unwrap_or_else(|error| panic!("{error}: {sql}"));
         let changes = self.database.take_changes().into();

@@ -1,4 +1,4 @@
-//! The query for what is pending.
+//! Questions for pending commands are answered exactly.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Commands that cannot be carried out.
+//! Commands that cannot be carried out are set aside, and hold up no other.
 
 use std::collections::BTreeSet;
 

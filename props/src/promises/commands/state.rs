@@ -1,4 +1,4 @@
-//! The live state is what the stream says.
+//! The state beside a stream is what its messages make.
 
 use std::collections::{BTreeMap, BTreeSet};
 

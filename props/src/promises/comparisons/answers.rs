@@ -1,4 +1,4 @@
-//! What an asker is told is so.
+//! Answers are true.
 
 use std::collections::{BTreeMap, BTreeSet};
 

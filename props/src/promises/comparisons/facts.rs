@@ -1,4 +1,4 @@
-//! How the promises read a trace: the one place that knows how events are laid out.
+//! What happened to comparisons, read from a trace. Only this file knows how the trace is laid out.
 
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
 use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
@@ -9,7 +9,7 @@ const WEB: &str = "web";
 /// Something that happened, as far as comparisons are concerned.
 #[derive(Debug)]
 pub enum Fact<'a> {
-    /// Rows of an object or a database changed, as one.
+    /// Rows of an object or a database changed in one transaction.
     Rows { store: &'a str, changes: &'a [RowChange] },
     /// The worker began to work on a request.
     Asked { call: u32, request: &'a Request },

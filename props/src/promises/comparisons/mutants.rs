@@ -48,12 +48,12 @@ impl Story {
         self
     }
 
-    /// The number of a call that no test has given one; those below are theirs.
+    /// A number for a call. Tests number their own calls below 100.
     fn number(&self) -> u32 {
         100 + self.trace.events().len() as u32
     }
 
-    /// Rows change, as one.
+    /// Rows change in one transaction.
     pub fn turn(&mut self, tell: impl FnOnce(Turn) -> Turn) -> &mut Story {
         let turn = Turn { rows: std::mem::take(&mut self.rows), changes: Vec::new() };
         let Turn { rows, changes } = tell(turn);

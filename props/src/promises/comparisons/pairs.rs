@@ -1,4 +1,4 @@
-//! Pairs have nothing to do with each other.
+//! Pairs are apart: none reads or changes what belongs to another.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How the promises read a trace: the one place that knows how events are laid out.
+//! What happened to generations, read from a trace. Only this file knows how the trace is laid out.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const KEY: &str = "artifacts/";
 /// Something that happened, as far as generations are concerned.
 #[derive(Debug)]
 pub enum Fact<'a> {
-    /// Rows of the library changed, as one.
+    /// Rows of the library changed in one transaction.
     Library(&'a [RowChange]),
     /// What an object has stored changed.
     Stored { generation: &'a str },
@@ -40,9 +40,9 @@ pub enum Fact<'a> {
     Replied { call: u32 },
     /// An object is about to write to the bucket.
     Putting { generation: &'a str, artifact: &'a str },
-    /// The bucket has these bytes.
+    /// The bytes of an artifact were written to the bucket.
     Put { artifact: &'a str, body: &'a Body },
-    /// The bucket has these no more.
+    /// These artifacts were deleted from the bucket.
     Deleted(Vec<&'a str>),
     /// An object has told its subscribers something.
     Told { generation: &'a str, message: &'a Body },
@@ -148,7 +148,7 @@ pub fn generation_of(change: &RowChange) -> Option<&str> {
     Some(if now.is_empty() { was } else { now })
 }
 
-/// JSON, or nothing that can be read.
+/// The body as JSON; `null` when it is none.
 pub fn json(body: &Body) -> Json {
     serde_json::from_slice(body.bytes()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Histories of generations, told in a few words.
+//! Histories of generations, written by hand.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ impl Story {
         self
     }
 
-    /// The number of a call that no test has given one; those below are theirs.
+    /// A number for a call. Tests number their own calls below 200.
     fn number(&self) -> u32 {
         200 + self.0.trace().events().len() as u32
     }

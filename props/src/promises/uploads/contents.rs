@@ -1,4 +1,4 @@
-//! What R2 held, in R2's order, beside what the rows say.
+//! What R2 and the rows hold, rebuilt from the facts, in R2's order.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ pub struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Takes a fact; the keys whose object or row may be different now.
+    /// Applies a fact and returns the keys whose object or row may have changed.
     pub fn step(&mut self, fact: &Fact<'a>) -> Vec<(&'a str, &'a str)> {
         match fact {
             Fact::Stored(object) => {
@@ -95,7 +95,7 @@ pub fn event_id(key: &str, etag: &str) -> String {
     id
 }
 
-/// The beginning of an id that only a machine reads to the end.
+/// The first characters of an id, enough to tell ids apart in a message.
 pub fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }

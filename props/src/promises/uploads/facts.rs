@@ -1,5 +1,4 @@
-//! The trace of the image pipeline in its own words. Only this file knows how a trace is built; the
-//! promises read facts.
+//! What happened to the image pipeline, read from a trace. Only this file knows how the trace is laid out.
 
 use std::sync::Arc;
 
@@ -15,9 +14,9 @@ use thunderhead_sim::{
 const BUCKET: &str = "images";
 /// The worker that stands for a user's browser.
 const BROWSER: &str = "browser";
-/// Before the name of the organisation in the name of its agent.
+/// The prefix of the name of an organisation's agent.
 const AGENT: &str = "ORGANIZATION:";
-/// Before the id of an instance in the name of its host.
+/// The prefix of the name of a workflow instance's host.
 const WORKFLOW: &str = "OrganizationWorkflow/";
 /// The object that has the list of rejected messages.
 const OPERATOR: &str = "OPERATOR:uploads";
@@ -31,9 +30,9 @@ pub enum Fact<'a> {
     Removed(&'a [Arc<str>]),
     /// The bytes of an object were read.
     Read(&'a Object, &'a Body),
-    /// R2 sets out to tell the queue about a key, by this call.
+    /// R2 sends a notification about a key to the queue, by this call.
     Tells(u32, &'a str),
-    /// What R2 told is a message of the queue.
+    /// The notification of this call has become a message of the queue.
     Told(u32, MessageId),
     /// A message was sent by another sender than R2.
     Sent(MessageId, &'a MessageBody),

@@ -1,4 +1,4 @@
-//! Organisations apart, and everything at rest in the end.
+//! Organisations see only their own uploads, and in the end every row is final and every client up to date.
 
 use std::collections::{BTreeMap, BTreeSet};
 

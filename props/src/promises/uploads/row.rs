@@ -11,7 +11,7 @@ pub struct Upload<'a> {
     pub name: &'a str,
     /// The id of the event it is about.
     pub event: &'a str,
-    /// Where it stands.
+    /// The status: `queued`, `classified`, `failed`, and those between.
     pub status: &'a str,
     /// The label, if there is one.
     pub label: Option<&'a str>,
@@ -77,7 +77,7 @@ impl<'a> Board<'a> {
         self.old.iter().chain(&self.new).map(|((organisation, _), row)| (*organisation, row))
     }
 
-    /// Takes changes that were kept together, and says which names they are about.
+    /// Applies the changes of one transaction and returns the names they are about.
     pub fn apply(&mut self, organisation: &'a str, changes: &'a [RowChange]) -> BTreeSet<&'a str> {
         let mut touched = BTreeSet::new();
         for change in changes.iter().filter(|change| is_current(&change.table)) {

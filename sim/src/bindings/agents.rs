@@ -1,4 +1,4 @@
-//! Agents: durable objects that start workflows and hear back from them, as the `agents` SDK has it.
+//! Agents: durable objects that start workflows and get reports from them, as in the `agents` SDK.
 //!
 //! It is application code on top of the platform, and it races and crashes like application code:
 //! starting a workflow and writing that down are two effects, and a workflow reports by calls that
@@ -32,7 +32,7 @@ use crate::values::body::Body;
 pub const CALLBACK: &str = "_workflow_handleCallback";
 /// The method by which a workflow changes the state; it goes to [`Agent::on_update_state`].
 pub const UPDATE_STATE: &str = "_workflow_updateState";
-/// The method by which a workflow speaks to all clients; it goes to [`Agent::on_broadcast`].
+/// The method by which a workflow sends to all clients; it goes to [`Agent::on_broadcast`].
 pub const BROADCAST: &str = "_workflow_broadcast";
 
 const AGENT_NAME: &str = "__agentName";
@@ -43,7 +43,7 @@ const TRIES: u32 = 3;
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(3);
 
-/// What a durable object holds to be an agent.
+/// What makes a durable object an agent: it holds one of these.
 ///
 /// ```
 /// use serde_json::json;
@@ -89,12 +89,12 @@ pub struct Agent {
     tracking: Tracking,
 }
 
-/// What [`Agent::run_workflow`] takes besides the parameters.
+/// Options of [`Agent::run_workflow`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunWorkflowOptions {
-    /// The id; `wf_` and something unique when there is none.
+    /// The id of the instance; `wf_` and a unique name when there is none.
     pub id: Option<Arc<str>>,
-    /// What the row remembers of it, for the agent's own use.
+    /// Metadata that the row keeps for the agent's own use.
     pub metadata: Option<Json>,
     /// How long the instance is kept after its end.
     pub retention: Retention,
@@ -114,8 +114,8 @@ impl Agent {
         self.ctx.id().name().ok_or_else(unnamed)
     }
 
-    /// Starts a workflow, and then writes down that it did; a crash between the two leaves an
-    /// instance that runs and that this agent does not know.
+    /// Starts a workflow and then inserts its row. A crash between the two leaves a running instance that
+    /// this agent does not track.
     pub async fn run_workflow(
         &self,
         workflow: &str,
@@ -131,12 +131,12 @@ impl Agent {
         Ok(instance.id().to_string())
     }
 
-    /// What the row says of a workflow, which need not be true.
+    /// The row of a workflow, which may be out of date.
     pub fn get_workflow(&self, id: &str) -> Result<Option<WorkflowInfo>, Error> {
         self.tracking.get(id)
     }
 
-    /// Asks the platform, and writes what it said over whatever the row says by now.
+    /// Gets the status from the platform and writes it over whatever the row says by then.
     pub async fn get_workflow_status(
         &self,
         workflow: &str,
@@ -146,31 +146,31 @@ impl Agent {
         self.refresh(&instance).await
     }
 
-    /// Ends a workflow that this agent knows.
+    /// Terminates a workflow that this agent tracks.
     pub async fn terminate_workflow(&self, id: &str) -> Result<(), Error> {
         let instance = self.steer(id, async |instance| instance.terminate().await).await?;
         self.refresh(&instance).await.map(|_| ())
     }
 
-    /// Pauses a workflow that this agent knows.
+    /// Pauses a workflow that this agent tracks.
     pub async fn pause_workflow(&self, id: &str) -> Result<(), Error> {
         let instance = self.steer(id, async |instance| instance.pause().await).await?;
         self.refresh(&instance).await.map(|_| ())
     }
 
-    /// Lets a paused workflow go on.
+    /// Resumes a paused workflow.
     pub async fn resume_workflow(&self, id: &str) -> Result<(), Error> {
         let instance = self.steer(id, async |instance| instance.resume().await).await?;
         self.refresh(&instance).await.map(|_| ())
     }
 
-    /// Begins a workflow again. The row is queued afterwards, whatever the new life has reported.
+    /// Restarts a workflow. The row is set to `queued` afterwards, whatever the new run has reported by then.
     pub async fn restart_workflow(&self, id: &str) -> Result<(), Error> {
         self.steer(id, async |instance| instance.restart(None).await).await?;
         self.tracking.restart(id)
     }
 
-    /// Sends an event to a workflow, which need not be one that this agent knows.
+    /// Sends an event to a workflow, which need not be one that this agent tracks.
     pub async fn send_workflow_event(
         &self,
         workflow: &str,
@@ -183,7 +183,7 @@ impl Agent {
         self.try_n(async || instance.send_event(event_type, payload.clone()).await).await
     }
 
-    /// Forgets a workflow; whether there was a row. The instance is left alone.
+    /// Deletes the row of a workflow, not its instance. Returns whether there was a row.
     pub fn delete_workflow(&self, id: &str) -> Result<bool, Error> {
         self.tracking.delete(id)
     }
@@ -228,7 +228,7 @@ impl Agent {
         Ok(self.env.workflow(workflow))
     }
 
-    /// Does `act` to an instance that has a row.
+    /// Does `act` to an instance that this agent tracks.
     async fn steer(
         &self,
         id: &str,
@@ -247,7 +247,7 @@ impl Agent {
         Ok(status)
     }
 
-    /// Tries three times what may succeed later.
+    /// Tries a call up to three times if it may succeed later.
     async fn try_n(&self, act: impl AsyncFn() -> Result<(), Error>) -> Result<(), Error> {
         let mut delay = FIRST_DELAY;
         for _ in 1..TRIES {
@@ -269,13 +269,13 @@ impl fmt::Debug for Agent {
     }
 }
 
-/// Reads what came over a call.
+/// Parses the JSON of a call.
 fn parse<T: serde::de::DeserializeOwned>(args: &Body) -> Result<T, Error> {
     serde_json::from_slice(args.bytes())
         .map_err(|error| Error::app(format!("not a message of a workflow: {error}")))
 }
 
-/// The SDK's wrapper around what SQLite refuses.
+/// The error that the SDK makes of an error of SQLite.
 fn sql_error(error: Error) -> Error {
     Error::app(format!("SQL query failed: {error}"))
 }

@@ -14,7 +14,7 @@ use crate::services::r2::{
 };
 use crate::values::body::Body;
 
-/// A bucket.
+/// An R2 bucket, bound by its name.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     env: Env,
@@ -32,7 +32,7 @@ impl Bucket {
         Ok(self.call(op).await?.object().cloned())
     }
 
-    /// The current object with its bytes.
+    /// The current object with its bytes; send with `execute`.
     pub fn get(&self, key: &str) -> Get<'_> {
         Get { bucket: self, key: key.into(), options: GetOptions::default() }
     }
@@ -42,29 +42,29 @@ impl Bucket {
         Put { bucket: self, key: key.into(), body: body.into(), options: PutOptions::default() }
     }
 
-    /// Removes a key; one that is not there is no error.
+    /// Deletes a key. A key that does not exist is no error.
     pub async fn delete(&self, key: &str) -> Result<(), Error> {
         self.delete_multiple(&[key]).await
     }
 
-    /// Removes up to 1000 keys.
+    /// Deletes up to 1000 keys.
     pub async fn delete_multiple(&self, keys: &[&str]) -> Result<(), Error> {
         let keys = keys.iter().map(|key| Arc::from(*key)).collect();
         self.call(r2::Op::Delete { bucket: self.name.clone(), keys }).await.map(|_| ())
     }
 
-    /// The objects of the bucket, a page at a time.
+    /// Lists the objects of the bucket, one page per call.
     pub fn list(&self) -> List<'_> {
         List { bucket: self, options: ListOptions::default() }
     }
 
-    /// Begins an upload in parts.
+    /// Begins a multipart upload.
     pub fn create_multipart_upload(&self, key: &str) -> CreateMultipartUpload<'_> {
         let options = MultipartOptions::default();
         CreateMultipartUpload { bucket: self, key: key.into(), options }
     }
 
-    /// An upload begun earlier; whether it still exists shows when it is used.
+    /// A multipart upload that was begun earlier. Whether it still exists shows when it is used.
     pub fn resume_multipart_upload(&self, key: &str, upload_id: &str) -> MultipartUpload {
         MultipartUpload { bucket: self.clone(), key: key.into(), upload_id: upload_id.into() }
     }
@@ -99,16 +99,16 @@ impl Bucket {
     }
 }
 
-/// What `get` found.
+/// The result of a `get`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectBody {
-    /// The metadata.
+    /// The metadata of the object.
     pub object: Arc<Object>,
-    /// The bytes; none when `only_if` did not hold.
+    /// The bytes of the object; none when `only_if` did not hold.
     pub body: Option<Body>,
 }
 
-/// A `get` being put together.
+/// Builds a `get`.
 #[derive(Debug)]
 #[must_use = "nothing happens before `execute`"]
 pub struct Get<'a> {
@@ -118,19 +118,19 @@ pub struct Get<'a> {
 }
 
 impl Get<'_> {
-    /// Only when this holds; otherwise the metadata alone.
+    /// Returns the bytes only when this holds, and the metadata alone otherwise.
     pub fn only_if(mut self, only_if: Conditional) -> Self {
         self.options.only_if = Some(only_if);
         self
     }
 
-    /// Only these bytes.
+    /// Returns only this range of bytes.
     pub fn range(mut self, range: Range) -> Self {
         self.options.range = Some(range);
         self
     }
 
-    /// Asks.
+    /// Sends the call.
     pub async fn execute(self) -> Result<Option<ObjectBody>, Error> {
         let (bucket, key, options) = (self.bucket.name.clone(), self.key, self.options);
         let reply = self.bucket.call(r2::Op::Get { bucket, key, options }).await?;
@@ -139,7 +139,7 @@ impl Get<'_> {
     }
 }
 
-/// A `put` being put together.
+/// Builds a `put`.
 #[derive(Debug)]
 #[must_use = "nothing happens before `execute`"]
 pub struct Put<'a> {
@@ -150,37 +150,37 @@ pub struct Put<'a> {
 }
 
 impl Put<'_> {
-    /// Only when this holds; otherwise nothing is stored.
+    /// Stores the object only when this holds.
     pub fn only_if(mut self, only_if: Conditional) -> Self {
         self.options.only_if = Some(only_if);
         self
     }
 
-    /// Stores a name and a value along.
+    /// Adds custom metadata.
     pub fn custom_metadata(mut self, name: &str, value: &str) -> Self {
         self.options.custom_metadata.insert(name.into(), value.into());
         self
     }
 
-    /// Stores HTTP headers along.
+    /// Adds HTTP headers, which are stored with the object.
     pub fn http_metadata(mut self, metadata: HttpMetadata) -> Self {
         self.options.http_metadata = metadata;
         self
     }
 
-    /// How to store it.
+    /// Sets the storage class.
     pub fn storage_class(mut self, class: StorageClass) -> Self {
         self.options.storage_class = Some(class);
         self
     }
 
-    /// The checksum that the bytes must have.
+    /// Sets a checksum; the call fails when the bytes do not have it.
     pub fn checksum(mut self, checksum: Checksum) -> Self {
         self.options.checksums.push(checksum);
         self
     }
 
-    /// Stores; `None` when `only_if` did not hold.
+    /// Sends the call. The result is `None` when `only_if` did not hold.
     pub async fn execute(self) -> Result<Option<Arc<Object>>, Error> {
         let Put { bucket, key, body, options } = self;
         let options = Arc::new(options);
@@ -192,7 +192,7 @@ impl Put<'_> {
     }
 }
 
-/// A `list` being put together.
+/// Builds a `list`.
 #[derive(Debug)]
 #[must_use = "nothing happens before `execute`"]
 pub struct List<'a> {
@@ -201,43 +201,43 @@ pub struct List<'a> {
 }
 
 impl List<'_> {
-    /// At most so many.
+    /// Limits the number of keys on a page.
     pub fn limit(mut self, limit: u32) -> Self {
         self.options.limit = Some(limit);
         self
     }
 
-    /// Only keys that begin so.
+    /// Lists only keys with this prefix.
     pub fn prefix(mut self, prefix: &str) -> Self {
         self.options.prefix = Some(prefix.into());
         self
     }
 
-    /// From where the page before ended.
+    /// Continues from the cursor of the previous page.
     pub fn cursor(mut self, cursor: &str) -> Self {
         self.options.cursor = Some(cursor.into());
         self
     }
 
-    /// Keys that share their beginning up to this text are shown once.
+    /// Groups keys that share their text up to this delimiter into one common prefix.
     pub fn delimiter(mut self, delimiter: &str) -> Self {
         self.options.delimiter = Some(delimiter.into());
         self
     }
 
-    /// Only keys behind this one.
+    /// Lists only keys after this one.
     pub fn start_after(mut self, key: &str) -> Self {
         self.options.start_after = Some(key.into());
         self
     }
 
-    /// Metadata to show as well.
+    /// Includes this metadata with each object.
     pub fn include(mut self, include: &[Include]) -> Self {
         self.options.include = include.to_vec();
         self
     }
 
-    /// Asks.
+    /// Sends the call.
     pub async fn execute(self) -> Result<Listing, Error> {
         let op = r2::Op::List { bucket: self.bucket.name.clone(), options: self.options };
         match self.bucket.call(op).await? {
@@ -247,7 +247,7 @@ impl List<'_> {
     }
 }
 
-/// A `create_multipart_upload` being put together.
+/// Builds a `create_multipart_upload`.
 #[derive(Debug)]
 #[must_use = "nothing happens before `execute`"]
 pub struct CreateMultipartUpload<'a> {
@@ -257,19 +257,19 @@ pub struct CreateMultipartUpload<'a> {
 }
 
 impl CreateMultipartUpload<'_> {
-    /// Stores names and values along.
+    /// Adds custom metadata.
     pub fn custom_metadata(mut self, metadata: BTreeMap<Arc<str>, Arc<str>>) -> Self {
         self.options.custom_metadata = metadata;
         self
     }
 
-    /// Stores HTTP headers along.
+    /// Adds HTTP headers, which are stored with the object.
     pub fn http_metadata(mut self, metadata: HttpMetadata) -> Self {
         self.options.http_metadata = metadata;
         self
     }
 
-    /// Begins.
+    /// Sends the call.
     pub async fn execute(self) -> Result<MultipartUpload, Error> {
         let (bucket, key) = (self.bucket.clone(), self.key);
         let op = r2::Op::CreateMultipartUpload {
@@ -286,7 +286,7 @@ impl CreateMultipartUpload<'_> {
     }
 }
 
-/// An upload in parts.
+/// A multipart upload.
 #[derive(Clone, Debug)]
 pub struct MultipartUpload {
     bucket: Bucket,
@@ -295,12 +295,12 @@ pub struct MultipartUpload {
 }
 
 impl MultipartUpload {
-    /// The name of the upload, with which it can be resumed.
+    /// The id of the upload, with which it can be resumed.
     pub fn upload_id(&self) -> &str {
         &self.upload_id
     }
 
-    /// Stores one part.
+    /// Uploads one part.
     pub async fn upload_part(
         &self,
         part_number: i64,
@@ -319,7 +319,7 @@ impl MultipartUpload {
         }
     }
 
-    /// Makes an object of the parts.
+    /// Completes the upload: the parts become one object.
     pub async fn complete(&self, parts: Vec<UploadedPart>) -> Result<Arc<Object>, Error> {
         let op = r2::Op::CompleteMultipartUpload {
             bucket: self.bucket.name.clone(),
@@ -333,7 +333,7 @@ impl MultipartUpload {
         }
     }
 
-    /// Throws the parts away.
+    /// Aborts the upload and deletes its parts.
     pub async fn abort(&self) -> Result<(), Error> {
         let op = r2::Op::AbortMultipartUpload {
             bucket: self.bucket.name.clone(),

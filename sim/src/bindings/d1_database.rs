@@ -22,13 +22,13 @@ impl D1Database {
         D1Database { env, name: name.into() }
     }
 
-    /// A statement; nothing happens before it is asked for its rows.
+    /// Prepares a statement. Nothing is sent before it is run.
     pub fn prepare(&self, sql: &str) -> D1PreparedStatement<'_> {
         let statement = d1::Statement::new(sql);
         D1PreparedStatement { database: self, session: None, statement }
     }
 
-    /// Several statements as one transaction: all or none.
+    /// Runs several statements as one transaction.
     pub async fn batch(
         &self,
         statements: Vec<D1PreparedStatement<'_>>,
@@ -37,7 +37,7 @@ impl D1Database {
         results(self.call(None, d1::Op::batch(&*self.name, statements)).await?)
     }
 
-    /// Statements without parameters, one per line; those before a failure are kept.
+    /// Runs statements without parameters, one per line. The effects of those before a failure are kept.
     pub async fn exec(&self, sql: &str) -> Result<u64, Error> {
         match self.call(None, d1::Op::exec(&*self.name, sql)).await?.answer {
             Answer::Exec { count } => Ok(count),
@@ -45,7 +45,7 @@ impl D1Database {
         }
     }
 
-    /// A session, in which reads may come from a replica and never go back in time.
+    /// Opens a session, in which reads may come from a replica and never go back in time.
     pub fn with_session(&self, constraint: Constraint) -> D1DatabaseSession {
         let session = RefCell::new(Session::new(constraint));
         D1DatabaseSession { database: self.clone(), session }
@@ -79,13 +79,13 @@ pub struct D1DatabaseSession {
 }
 
 impl D1DatabaseSession {
-    /// A statement of this session.
+    /// Prepares a statement that runs in this session.
     pub fn prepare(&self, sql: &str) -> D1PreparedStatement<'_> {
         let statement = d1::Statement::new(sql);
         D1PreparedStatement { database: &self.database, session: Some(&self.session), statement }
     }
 
-    /// Several statements as one transaction.
+    /// Runs several statements as one transaction in this session.
     pub async fn batch(
         &self,
         statements: Vec<D1PreparedStatement<'_>>,
@@ -95,7 +95,7 @@ impl D1DatabaseSession {
         results(self.database.call(Some(&self.session), op).await?)
     }
 
-    /// How far this session has seen, for another session to begin from.
+    /// The bookmark of the latest state that this session has seen, from which another session can begin.
     pub fn get_bookmark(&self) -> Option<d1::Bookmark> {
         self.session.borrow().get_bookmark().cloned()
     }
@@ -111,25 +111,25 @@ pub struct D1PreparedStatement<'a> {
 }
 
 impl D1PreparedStatement<'_> {
-    /// Fills in the parameters, in order.
+    /// Binds the parameters, in order.
     pub fn bind(mut self, values: Vec<Value>) -> Self {
         self.statement = self.statement.bind(values);
         self
     }
 
-    /// All rows.
+    /// Runs the statement and returns all rows.
     pub async fn all(self) -> Result<D1Result, Error> {
         let op = d1::Op::all(&*self.database.name, self.statement);
         result(self.database.call(self.session, op).await?)
     }
 
-    /// Runs it for its effect.
+    /// Runs the statement for its effect.
     pub async fn run(self) -> Result<D1Result, Error> {
         let op = d1::Op::run(&*self.database.name, self.statement);
         result(self.database.call(self.session, op).await?)
     }
 
-    /// The first row, if there is one.
+    /// Runs the statement and returns the first row, if there is one.
     pub async fn first(self) -> Result<Option<Row>, Error> {
         let op = d1::Op::first(&*self.database.name, self.statement, None);
         match self.database.call(self.session, op).await?.answer {
@@ -138,7 +138,7 @@ impl D1PreparedStatement<'_> {
         }
     }
 
-    /// All rows as plain values.
+    /// Runs the statement and returns all rows as lists of values.
     pub async fn raw(self) -> Result<Vec<Vec<Value>>, Error> {
         let op = d1::Op::raw(&*self.database.name, self.statement, false);
         match self.database.call(self.session, op).await?.answer {

@@ -21,25 +21,25 @@ use crate::values::body::Body;
 
 /// A class of durable objects.
 ///
-/// An instance lives in memory until its host dies or is evicted; `new` runs again on the next
-/// call. Whatever must survive goes through [`ObjectState::storage`].
+/// An instance stays in memory until its host crashes or it is evicted; `new` runs again on the next
+/// call. What must survive is written to [`ObjectState::storage`].
 pub trait DurableObject: Sized + 'static {
     /// Whether the class has an alarm handler; without one no alarm can be set.
     const ALARM: bool = true;
 
-    /// Wakes an object up.
+    /// Constructs the object in memory, before the first call and after each reset.
     fn new(ctx: ObjectState, env: Env) -> Self;
 
-    /// Answers a call.
+    /// Handles a method call.
     fn rpc(&self, method: &str, args: Body) -> impl Future<Output = Result<Body, Error>>;
 
-    /// Its alarm has gone off.
+    /// Handles the alarm of the object.
     fn alarm(&self, info: AlarmInfo) -> impl Future<Output = Result<(), Error>> {
         let _ = info;
         async { Ok(()) }
     }
 
-    /// A connected client has sent something.
+    /// Handles a message from a connected client.
     fn web_socket_message(
         &self,
         socket: u32,
@@ -64,7 +64,7 @@ impl<T: DurableObject> Instance for T {
     }
 }
 
-/// What an object holds of itself.
+/// An object's access to its own id, storage, connections and gate.
 #[derive(Clone)]
 pub struct ObjectState {
     pub(crate) env: Env,
@@ -73,12 +73,12 @@ pub struct ObjectState {
 }
 
 impl ObjectState {
-    /// Who it is.
+    /// The id of the object.
     pub fn id(&self) -> &ObjectId {
         &self.id
     }
 
-    /// What survives.
+    /// The storage of the object, which survives crashes.
     pub fn storage(&self) -> &ObjectStorage {
         &self.storage
     }
@@ -101,20 +101,20 @@ impl ObjectState {
             storage.begin();
             let result = work.await;
             storage.end(result.is_ok());
-            // Only an error of the gate itself resets the object, so this one travels inside.
+            // An error of the gated work would reset the object, so that of the transaction is wrapped.
             Ok(result)
         };
         self.env.block_concurrency_while(inside).await?
     }
 
-    /// Resets the object: memory and the writes of this turn are gone, callers get the reason.
+    /// Resets the object: its memory and the writes of this turn are lost, and its callers get the reason.
     pub async fn abort(&self, reason: Option<&str>) -> ! {
         let reason = reason.unwrap_or("Application called abort() to reset Durable Object.");
         self.env.abort(reason);
         std::future::pending().await
     }
 
-    /// Sends to every connected client; what a dropped client misses is gone.
+    /// Sends to every connected client. A client whose connection is closed misses the message.
     pub fn broadcast(&self, message: impl Into<Body>) {
         let message = message.into();
         for socket in self.env.sockets() {
@@ -151,22 +151,22 @@ impl ObjectNamespace {
         ObjectNamespace { env, name: name.into() }
     }
 
-    /// The object of that name, always the same one.
+    /// The id of the object of that name, always the same one.
     pub fn id_from_name(&self, name: &str) -> ObjectId {
         ObjectId::from_name(&self.name, name)
     }
 
-    /// An object that nobody has yet.
+    /// The id of a new object.
     pub fn unique_id(&self) -> ObjectId {
         ObjectId::unique(&self.name, &self.env.unique())
     }
 
-    /// The id that [`ObjectId`] prints, of this namespace.
+    /// Parses an id of this namespace, as [`ObjectId`] prints it.
     pub fn id_from_string(&self, text: &str) -> Result<ObjectId, Error> {
         ObjectId::from_hex(&self.name, text)
     }
 
-    /// A stub for an object. Nothing happens before it is called.
+    /// A stub for an object. Nothing is sent before it is called.
     pub fn get(&self, id: ObjectId) -> Stub {
         let stub = self.env.open_stub();
         Stub { env: self.env.clone(), id, stub, broken: Rc::default() }
@@ -189,12 +189,12 @@ pub struct Stub {
 }
 
 impl Stub {
-    /// Which object.
+    /// The id of the object that the stub calls.
     pub fn id(&self) -> &ObjectId {
         &self.id
     }
 
-    /// Calls a method.
+    /// Calls a method of the object.
     pub async fn rpc(&self, method: &str, args: impl Into<Body>) -> Result<Body, Error> {
         if let Some(error) = self.broken.borrow().clone() {
             return Err(error);

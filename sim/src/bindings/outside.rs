@@ -1,6 +1,6 @@
 //! The world outside the cloud: providers that take jobs and call back, websites, a model that
-//! writes text. They are hosts that never die, reached through the same doorway as everything else,
-//! so their requests and callbacks are lost, late, doubled and swapped by the same storm.
+//! writes text. They are hosts that never crash. Their calls pass the doorway like all others,
+//! so the storm loses, delays, duplicates and reorders their requests and callbacks too.
 
 mod provider;
 mod text_model;
@@ -18,7 +18,7 @@ use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
 
 impl Cloud<'_> {
-    /// Adds a host outside the cloud: it serves requests, keeps its memory and never dies.
+    /// Adds a host outside the cloud: it serves requests and never crashes, so it keeps its memory.
     pub fn outside<F>(&mut self, name: &str, handler: impl Fn(Env, Request) -> F + 'static)
     where
         F: Future<Output = Result<Response, Error>> + 'static,

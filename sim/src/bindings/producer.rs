@@ -18,7 +18,7 @@ impl Queue {
         Queue { env, name: name.into() }
     }
 
-    /// Sends one message. Once this has resolved the queue will not lose it.
+    /// Sends one message. Once this has resolved, the queue does not lose the message.
     pub async fn send(&self, body: queue::MessageBody) -> Result<(), Error> {
         self.call(queue::Op::send(&self.name, body)).await.map(|_| ())
     }
@@ -34,7 +34,7 @@ impl Queue {
         self.call(queue::Op::send_batch(&self.name, messages)).await.map(|_| ())
     }
 
-    /// How much is waiting.
+    /// How many messages are in the queue, and how large they are.
     pub async fn metrics(&self) -> Result<queue::Metrics, Error> {
         Ok(self.call(queue::Op::metrics(&self.name)).await?.metrics())
     }

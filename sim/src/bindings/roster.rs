@@ -1,4 +1,4 @@
-//! Who is on a cloud once a system is mounted on it: for checking names before a run.
+//! The names on a cloud once a system is mounted on it, to check a scenario before a run.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::scenario::scripted_fault::glob;
 #[derive(Clone, Debug)]
 pub struct Roster {
     hosts: Vec<Entry>,
-    /// What comes to be during a run, with how its name begins.
+    /// The prefixes of the names of hosts that are added during a run: objects and workflow instances.
     families: Vec<String>,
 }
 
@@ -55,12 +55,12 @@ impl Roster {
         Roster { hosts: state.hosts.iter().map(entry).collect(), families }
     }
 
-    /// Every worker that may die.
+    /// Every worker that can crash.
     pub fn workers(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().filter(|entry| entry.can_crash).map(|entry| &*entry.name)
     }
 
-    /// Whether `name`, in which `*` stands for anything, can be that of a host that may die: a
+    /// Whether `name`, in which `*` stands for anything, can be that of a host that can crash: a
     /// worker, an object as `ROOM:lobby`, an instance of a workflow as `classify/42`.
     pub fn may_crash(&self, name: &str) -> bool {
         let mut families = self.families.iter();
@@ -73,13 +73,13 @@ impl Roster {
         objects.any(|family| fits(name, family))
     }
 
-    /// What a script can write for them.
+    /// The patterns that a script can write for hosts that can crash.
     pub fn crashable(&self) -> impl Iterator<Item = String> {
         let families = self.families.iter().map(|family| format!("{family}*"));
         self.workers().map(String::from).chain(families)
     }
 
-    /// Those that serve requests, in the cloud or outside.
+    /// The hosts that serve requests, in the cloud or outside.
     pub fn serving(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
     }

@@ -1,4 +1,4 @@
-//! What the body of a workflow holds: its steps.
+//! The steps of a workflow, as its body uses them.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -19,8 +19,8 @@ use crate::services::workflow::{
 use crate::values::body::Body;
 use crate::values::time::Time;
 
-/// The durable steps of one instance. What a step has returned is remembered; everything outside of
-/// steps happens again whenever the engine starts again.
+/// The durable steps of one instance. The journal keeps what a step has returned; everything outside of
+/// steps happens again whenever another workflow engine runs the body.
 #[derive(Clone, Debug)]
 pub struct Step {
     env: Env,
@@ -33,7 +33,7 @@ impl Step {
         Step { env, engine, counter: Rc::default() }
     }
 
-    /// Does `work` until it succeeds once, as often as the policy allows, and remembers the result.
+    /// Does `work` until it succeeds once or the retries of the policy are spent, and keeps the result.
     ///
     /// An attempt that takes too long is not cancelled: it goes on beside the next one.
     pub async fn do_with<F>(
@@ -66,14 +66,15 @@ impl Step {
             let (engine, step) = (self.engine.clone(), step.clone());
             match self.ask(workflow::Op::FinishStep { engine, step, attempt, result }).await? {
                 Progress::Until(time) => self.park(time).await,
-                // Another attempt has decided; its result is what counts.
+                // Another attempt has ended the step; its result counts.
                 Progress::Ignored => {}
                 other => return value(other),
             }
         }
     }
 
-    /// The same with the default policy: five retries from ten seconds on, ten minutes each.
+    /// Like [`Step::do_with`] with the default policy: five retries, the first after ten seconds, and ten
+    /// minutes for each attempt.
     pub async fn do_<F>(&self, name: &str, work: impl Fn() -> F) -> Result<Body, Error>
     where
         F: Future<Output = Result<Body, Error>> + 'static,
@@ -81,7 +82,7 @@ impl Step {
         self.do_with(name, StepConfig::default(), work).await
     }
 
-    /// Sleeps, also through the deaths of the engine.
+    /// Sleeps for `duration`, across crashes of the workflow engine.
     pub async fn sleep(&self, name: &str, duration: Duration) -> Result<(), Error> {
         let step = self.counter.borrow_mut().sleep(name, duration);
         self.wait(|engine| workflow::Op::sleep(engine, step.clone(), duration)).await.map(|_| ())
@@ -94,7 +95,7 @@ impl Step {
         self.wait(op).await.map(|_| ())
     }
 
-    /// Waits for an event that somebody sends to this instance; 24 hours when no time is given.
+    /// Waits for an event that is sent to this instance, for 24 hours when no time is given.
     pub async fn wait_for_event(
         &self,
         name: &str,
@@ -113,7 +114,7 @@ impl Step {
         }
     }
 
-    /// Asks until there is nothing left to wait for.
+    /// Repeats a call of the workflow service until there is nothing left to wait for.
     async fn wait(&self, op: impl Fn(Engine) -> workflow::Op) -> Result<Progress, Error> {
         loop {
             match self.ask(op(self.engine.clone())).await? {
@@ -133,7 +134,7 @@ impl Step {
 
     pub(crate) async fn finish(&self, result: Result<Body, Error>) {
         let (engine, result) = (self.engine.clone(), result.map_err(thrown));
-        // Nobody is left to hear a refusal: a life that was overtaken just ends.
+        // A refusal means that a later engine has replaced this one, which then just ends.
         let _ = self.journal(workflow::Op::Finish { engine, result }).await;
     }
 
@@ -151,7 +152,7 @@ impl Step {
         }
     }
 
-    /// Waits until a time, or until the service has news for this instance.
+    /// Waits until a time, or until the workflow service wakes this instance.
     async fn park(&self, until: Time) {
         let mut parked = false;
         std::future::poll_fn(|cx| {

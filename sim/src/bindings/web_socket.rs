@@ -22,7 +22,7 @@ impl WebSocket {
         WebSocket { env, id }
     }
 
-    /// Its number, as the object knows it.
+    /// The number of the connection, which the object uses too.
     pub fn id(&self) -> u32 {
         self.id.0
     }

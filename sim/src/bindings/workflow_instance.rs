@@ -1,4 +1,4 @@
-//! Workflows as applications start and steer them.
+//! Workflows as applications start and control them.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Workflow {
         Ok(created.into_iter().map(instance).collect())
     }
 
-    /// An instance that exists.
+    /// The instance of that id, which must exist.
     pub async fn get(&self, id: &str) -> Result<WorkflowInstance, Error> {
         let (workflow, id): (_, Arc<str>) = (self.name.clone(), id.into());
         self.call(workflow::Op::Get { workflow, id: id.clone() }).await?;
@@ -68,12 +68,12 @@ pub struct WorkflowInstance {
 }
 
 impl WorkflowInstance {
-    /// Its id.
+    /// The id of the instance.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Where it stands.
+    /// The status of the instance.
     pub async fn status(&self) -> Result<InstanceStatus, Error> {
         let (workflow, id) = self.names();
         match self.workflow.call(workflow::Op::Status { workflow, id }).await? {
@@ -82,37 +82,37 @@ impl WorkflowInstance {
         }
     }
 
-    /// Stops after the step that is running.
+    /// Pauses the instance after the step that is running.
     pub async fn pause(&self) -> Result<(), Error> {
         let (workflow, id) = self.names();
         self.workflow.call(workflow::Op::Pause { workflow, id }).await.map(|_| ())
     }
 
-    /// Goes on.
+    /// Resumes a paused instance.
     pub async fn resume(&self) -> Result<(), Error> {
         let (workflow, id) = self.names();
         self.workflow.call(workflow::Op::Resume { workflow, id }).await.map(|_| ())
     }
 
-    /// Begins again with the same parameters, from the top or from a step.
+    /// Restarts the instance with the same parameters, from the top or from a step.
     pub async fn restart(&self, from: Option<RestartFrom>) -> Result<(), Error> {
         let (workflow, id) = self.names();
         self.workflow.call(workflow::Op::Restart { workflow, id, from }).await.map(|_| ())
     }
 
-    /// Ends it at once; what its steps have done stays done.
+    /// Terminates the instance at once. The effects of its steps stay.
     pub async fn terminate(&self) -> Result<(), Error> {
         let (workflow, id) = self.names();
         self.workflow.call(workflow::Op::Terminate { workflow, id }).await.map(|_| ())
     }
 
-    /// Forgets it; its id is free again.
+    /// Deletes the instance; its id can be used again.
     pub async fn delete(&self) -> Result<(), Error> {
         let (workflow, id) = self.names();
         self.workflow.call(workflow::Op::Delete { workflow, id }).await.map(|_| ())
     }
 
-    /// Sends it an event; two sends are two events.
+    /// Sends an event to the instance. Events are not deduplicated.
     pub async fn send_event(
         &self,
         event_type: &str,

@@ -1,4 +1,4 @@
-//! What is left of a run when it is over.
+//! The result of a run.
 
 use crate::choices::Draw;
 use crate::choices::tape::Tape;
@@ -15,7 +15,7 @@ pub struct Run {
     pub draws: Vec<Draw>,
     /// How many polls and events it took.
     pub steps: u32,
-    /// How many times a host died.
+    /// How many times a host crashed.
     pub crashes: u32,
 }
 
@@ -27,12 +27,12 @@ impl Run {
     }
 }
 
-/// How a run ended. The trace says more: who is stuck and on what, which words a panic had.
+/// How a run ended. The trace says more: which tasks are stuck and on what, or the message of a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// Nothing was left to do.
     Quiet,
-    /// Nothing was left to happen, and somebody was still waiting.
+    /// Nothing was left to happen, and a task was still waiting.
     Deadlock,
     /// It did not come to rest within the scenario's steps.
     Livelock,

@@ -1,4 +1,4 @@
-//! What a workflow tells its agent.
+//! The reports that a workflow sends to its agent.
 
 use std::sync::Arc;
 
@@ -11,38 +11,38 @@ use serde_json::Value as Json;
 pub struct Callback {
     /// The binding of the workflow.
     pub workflow_name: Arc<str>,
-    /// The instance.
+    /// The id of the instance.
     pub workflow_id: Arc<str>,
     /// When it was sent, in milliseconds since 1970.
     pub timestamp: u64,
-    /// What it says.
+    /// The content of the report.
     #[serde(flatten)]
     pub report: Report,
 }
 
-/// What a report says.
+/// The content of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Report {
-    /// It is on its way.
+    /// The workflow has made progress.
     Progress {
-        /// How far.
+        /// How far the workflow has come.
         progress: Json,
     },
-    /// It calls itself complete; its body may still run.
+    /// The workflow declares itself complete; its body may still run.
     Complete {
-        /// With what.
+        /// The result.
         #[serde(default)]
         result: Json,
     },
-    /// It has failed.
+    /// The workflow has failed.
     Error {
-        /// The message.
+        /// The message of the error.
         error: Arc<str>,
     },
-    /// Something of its own.
+    /// An event that the application defines.
     Event {
-        /// What.
+        /// The event.
         event: Json,
     },
 }

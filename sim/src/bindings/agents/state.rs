@@ -15,9 +15,9 @@ const ROW: &str = "cf_state_row_id";
 #[serde(tag = "action", content = "state", rename_all = "camelCase")]
 pub(super) enum UpdateState {
     Set(Json),
-    /// Puts the fields of an object over those that are there.
+    /// Merges the fields of an object into the state.
     Merge(Json),
-    /// Back to none.
+    /// Removes the state.
     Reset,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn create(storage: &ObjectStorage) {
 }
 
 impl Agent {
-    /// The state; none before the first was set.
+    /// The state; none before it is first set.
     pub fn state(&self) -> Result<Option<Json>, Error> {
         let query = "SELECT state FROM cf_agents_state WHERE id = ?";
         let mut rows = self.ctx.storage().exec(query, &[ROW.into()]).map_err(sql_error)?;

@@ -1,4 +1,4 @@
-//! What an agent has written down of its workflows: one row each.
+//! The table in which an agent tracks its workflows, one row each.
 
 use std::sync::Arc;
 
@@ -32,26 +32,26 @@ const SCHEMA: &str = "
 /// The name under which every reported error is written down, whatever its own name was.
 const ERROR_NAME: &str = "WorkflowError";
 
-/// What a row says of a workflow. Times are seconds since 1970.
+/// The row of a workflow. Times are seconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkflowInfo {
-    /// The row's own id.
+    /// The id of the row.
     pub id: Arc<str>,
-    /// The instance.
+    /// The id of the instance.
     pub workflow_id: Arc<str>,
     /// The binding of the workflow.
     pub workflow_name: Arc<str>,
-    /// Where it stood when the row was last written.
+    /// The status of the instance when the row was last written.
     pub status: Status,
     /// What was given to `run_workflow`.
     pub metadata: Option<Json>,
-    /// Why it failed; a later completion leaves it standing.
+    /// Why the instance failed; a later completion does not clear it.
     pub error: Option<StepError>,
-    /// When the row was made.
+    /// When the row was inserted.
     pub created_at: i64,
-    /// When it was last written.
+    /// When the row was last written.
     pub updated_at: i64,
-    /// When it was last written with an end.
+    /// When the row was last written with a final status.
     pub completed_at: Option<i64>,
 }
 
@@ -100,7 +100,7 @@ impl Tracking {
         Ok(there)
     }
 
-    /// Writes what the platform said, without a look at what the row says.
+    /// Writes the status that the platform gave, whatever the row says.
     pub fn overwrite(&self, id: &str, status: &InstanceStatus) -> Result<(), Error> {
         let error = status.error.as_ref();
         let values = [

@@ -19,10 +19,10 @@ use crate::protocol::error::Error;
 use crate::services::workflow::WorkflowEvent;
 use crate::values::body::Body;
 
-/// What the body of an agent's workflow holds besides its steps.
+/// The access of a workflow's body to its agent, besides its steps.
 ///
-/// It has one stub of its agent for the whole run: once the agent was reset, nothing that this run
-/// says reaches it any more. That the body returns means nothing to the agent; only
+/// It has one stub of its agent for the whole run of the body: once the agent was reset, none of its calls
+/// reach the agent any more. The return of the body does not tell the agent that it is complete; only
 /// [`AgentWorkflow::report_complete`] does.
 #[derive(Clone, Debug)]
 pub struct AgentWorkflow {
@@ -54,7 +54,7 @@ impl AgentWorkflow {
         if let Err(error) = &result
             && !workflow.error_reported.replace(true)
         {
-            // The error of the body counts, not that of telling it.
+            // The error of the body counts, not one of the report.
             let _ = workflow.notify(Report::Error { error: message(error) }).await;
         }
         result
@@ -88,22 +88,22 @@ impl AgentWorkflow {
         &self.payload
     }
 
-    /// The agent, by the one stub of this run.
+    /// The stub of the agent.
     pub fn agent(&self) -> &Stub {
         &self.agent
     }
 
-    /// Its steps.
+    /// The steps of the workflow.
     pub fn step(&self) -> &Step {
         &self.step
     }
 
-    /// The world around it.
+    /// The environment of the workflow.
     pub fn env(&self) -> &Env {
         &self.env
     }
 
-    /// The instance.
+    /// The id of the instance.
     pub fn workflow_id(&self) -> &str {
         &self.id
     }
@@ -113,20 +113,20 @@ impl AgentWorkflow {
         &self.name
     }
 
-    /// Tells the agent that it is complete, in a step.
+    /// Reports to the agent, in a step, that the workflow is complete.
     pub async fn report_complete(&self, result: Json) -> Result<(), Error> {
         let report = Report::Complete { result };
         self.durable("reportComplete", || self.notify(report.clone())).await
     }
 
-    /// Tells the agent that it has failed, in a step.
+    /// Reports to the agent, in a step, that the workflow has failed.
     pub async fn report_error(&self, error: &str) -> Result<(), Error> {
         self.error_reported.set(true);
         let report = Report::Error { error: error.into() };
         self.durable("reportError", || self.notify(report.clone())).await
     }
 
-    /// Tells the agent something of its own, in a step.
+    /// Reports an event of the application's to the agent, in a step.
     pub async fn send_event(&self, event: Json) -> Result<(), Error> {
         let report = Report::Event { event };
         self.durable("sendEvent", || self.notify(report.clone())).await
@@ -138,18 +138,18 @@ impl AgentWorkflow {
         self.durable("updateState", || self.tell(UPDATE_STATE, json(&update))).await
     }
 
-    /// Puts the fields of `part` over those of the agent's state, in a step.
+    /// Merges the fields of `part` into the agent's state, in a step.
     pub async fn merge_agent_state(&self, part: Json) -> Result<(), Error> {
         let update = UpdateState::Merge(part);
         self.durable("mergeState", || self.tell(UPDATE_STATE, json(&update))).await
     }
 
-    /// Takes the agent's state back to none, in a step.
+    /// Removes the agent's state, in a step.
     pub async fn reset_agent_state(&self) -> Result<(), Error> {
         self.durable("resetState", || self.tell(UPDATE_STATE, json(&UpdateState::Reset))).await
     }
 
-    /// Tells the agent how far it is; a replay tells it again.
+    /// Reports progress to the agent; a replay reports it again.
     pub async fn report_progress(&self, progress: Json) -> Result<(), Error> {
         self.notify(Report::Progress { progress }).await.map(|_| ())
     }
@@ -192,7 +192,7 @@ fn json(message: &impl serde::Serialize) -> Body {
     Body::from(serde_json::to_vec(message).expect("JSON and names can be written as JSON"))
 }
 
-/// What `error.message` would say.
+/// The text of `error.message` in the SDK.
 fn message(error: &Error) -> Arc<str> {
     match error {
         Error::Step(error) => error.message.clone(),

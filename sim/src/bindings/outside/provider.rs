@@ -18,19 +18,19 @@ use crate::values::body::Body;
 /// overtakes the answer to the request), a minute, an hour.
 const WORK: [Duration; 4] =
     [Duration::from_secs(5), Duration::ZERO, Duration::from_secs(60), Duration::from_secs(3_600)];
-/// How often a webhook that is not answered with 2xx is called again, and how long after.
+/// How often a webhook that is not answered with 2xx is retried, and after how long.
 const WEBHOOK_RETRIES: u32 = 3;
 const WEBHOOK_PAUSE: Duration = Duration::from_secs(10);
 
-/// A provider of jobs.
+/// A provider of jobs over HTTP.
 ///
 /// - `POST /jobs` with `{"webhook": "WORKER/path", …}` → 201 `{"id", "status"}`
 /// - `GET /jobs/ID` → 200 `{"id", "status", "artifact"}`, or 404
 /// - `POST /jobs/ID/cancel` → 200; a job that is done stays done
 /// - `GET /artifacts/ID` → the bytes that the job made
 ///
-/// When a job is done its webhook gets `POST` with the same document. One job in four fails, as
-/// drawn; in the calm none does.
+/// When a job is done its webhook gets `POST` with the same document. The tape draws whether a job
+/// fails: one in four during the storm, none after it.
 #[derive(Clone, Debug, Default)]
 pub struct Provider {
     jobs: Rc<RefCell<BTreeMap<String, Job>>>,
@@ -44,7 +44,7 @@ struct Job {
 }
 
 impl Provider {
-    /// Adds a provider to the cloud's surroundings.
+    /// Adds a provider outside the cloud.
     pub fn mount(cloud: &mut Cloud, name: &str) {
         let provider = Provider::default();
         cloud.outside(name, move |env, request| {
@@ -123,7 +123,7 @@ impl Provider {
         Response::new(status, document.to_string())
     }
 
-    /// The bytes a job made: they depend on what was asked, and on nothing else.
+    /// The bytes that a job made, which depend only on its request.
     fn artifact(&self, id: &str) -> Response {
         match self.jobs.borrow().get(id) {
             Some(job) if job.status == "succeeded" => {

@@ -1,4 +1,4 @@
-//! A model that writes text: the same words for the same question, unless it is in a mood.
+//! A model that writes text: the same text for the same question, unless a mood is drawn.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::values::hash::StableHasher;
 #[derive(Clone, Copy, Debug)]
 pub struct TextModel;
 
-/// How long it thinks when it thinks long.
+/// How long a slow answer takes.
 const SLOW: Duration = Duration::from_secs(45);
 
 impl TextModel {
-    /// Adds the model to the cloud's surroundings. In a storm it sometimes thinks long, answers
-    /// with nothing, or is out of capacity, as drawn.
+    /// Adds the model outside the cloud. During the storm its answers may be slow, empty, or an error for
+    /// lack of capacity, as drawn.
     pub fn mount(cloud: &mut Cloud, name: &str) {
         cloud.outside(name, |env: Env, request: Request| async move {
             match env.mood(4) {

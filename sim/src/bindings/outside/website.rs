@@ -1,4 +1,4 @@
-//! A website to be probed: pages, redirects, and the moods of a server.
+//! A website outside the cloud: pages, redirects, and the moods of a server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use crate::engine::env::Env;
 use crate::protocol::http::{Request, Response};
 use crate::values::body::Body;
 
-/// What a path answers with.
+/// The answer of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Page {
-    /// 200 and this.
+    /// 200 with this body.
     Content(Body),
-    /// 302 to another path; the body of the answer is that path.
+    /// 302 to another path, which is the body of the answer.
     Redirect(Arc<str>),
-    /// This status and nothing else.
+    /// This status with an empty body.
     Status(u16),
 }
 
-/// A website.
+/// A website with its pages.
 #[derive(Clone, Debug, Default)]
 pub struct Website {
     pages: BTreeMap<Arc<str>, Page>,
@@ -36,8 +36,7 @@ impl Website {
         self
     }
 
-    /// Adds the site to the cloud's surroundings. In a storm it is sometimes slow, sometimes
-    /// answers 503, and sometimes 429, as drawn.
+    /// Adds the site outside the cloud. During the storm it may be slow, or answer 503 or 429, as drawn.
     pub fn mount(self, cloud: &mut Cloud, name: &str) {
         cloud.outside(name, move |env: Env, request: Request| {
             let page = self.pages.get(&*request.path).cloned();

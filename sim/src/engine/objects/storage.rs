@@ -1,4 +1,4 @@
-//! The storage of an object, as its own code holds it.
+//! The storage of an object, as its own code uses it.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -11,8 +11,8 @@ use crate::services::storage::{self, ListOptions, SqlCursor, Storage};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
-/// SQL, keys and values, and the alarm of one object. Every call takes effect at once; what a turn
-/// has written is kept or lost as one.
+/// SQL, keys and values, and the alarm of one object. Every call takes effect at once; the writes of a
+/// turn are committed or lost as one.
 #[derive(Clone)]
 pub struct ObjectStorage {
     storage: Rc<RefCell<Storage>>,
@@ -29,7 +29,7 @@ impl ObjectStorage {
 
     /// Runs SQL: every statement of `query`, of which the last may have parameters.
     ///
-    /// `BEGIN` and its kin are refused; [`ObjectStorage::transaction_sync`] is the way.
+    /// Statements such as `BEGIN` are refused; use [`ObjectStorage::transaction_sync`].
     pub fn exec(&self, query: &str, bindings: &[Value]) -> Result<SqlCursor, Error> {
         self.with(|storage| storage.sql().exec(query, bindings))
     }
@@ -44,7 +44,7 @@ impl ObjectStorage {
         self.with(|storage| storage.put(key, value))
     }
 
-    /// Removes a key; whether it was there.
+    /// Deletes a key. Returns whether it existed.
     pub fn delete(&self, key: &str) -> Result<bool, Error> {
         self.with(|storage| storage.delete(key))
     }
@@ -59,12 +59,12 @@ impl ObjectStorage {
         self.storage.borrow_mut().delete_all();
     }
 
-    /// When the alarm will go off; none inside its own handler, unless that has set a new one.
+    /// The time of the alarm; none inside its own handler, unless that has set a new one.
     pub fn get_alarm(&self) -> Option<Time> {
         self.storage.borrow().get_alarm()
     }
 
-    /// Sets the alarm, in place of one that was set; a time that has passed means soon.
+    /// Sets the alarm, in place of one that was set before. One for a time that has passed is sent soon.
     pub fn set_alarm(&self, at: Time) -> Result<(), Error> {
         if !self.alarms {
             return Err(Error::app(
@@ -76,7 +76,7 @@ impl ObjectStorage {
         Ok(())
     }
 
-    /// Removes the alarm.
+    /// Deletes the alarm.
     pub fn delete_alarm(&self) {
         self.touched.set(true);
         self.storage.borrow_mut().delete_alarm();
@@ -107,30 +107,30 @@ impl ObjectStorage {
     }
 }
 
-/// What the engine does with it.
+/// The part that the engine uses.
 impl ObjectStorage {
     pub(crate) fn set_now(&self, now: Time) {
         self.storage.borrow_mut().set_now(now);
     }
 
-    /// Whether the present turn has written anything.
+    /// Whether the current turn has written anything.
     pub(crate) fn is_dirty(&self) -> bool {
         self.storage.borrow().is_dirty()
     }
 
-    /// Keeps what the turn has written, and tells what that was.
+    /// Commits the writes of the turn and returns the changed rows.
     pub(crate) fn commit_turn(&self) -> Result<Vec<RowChange>, Error> {
         let mut storage = self.storage.borrow_mut();
         storage.commit_turn().map_err(Error::Storage)?;
         Ok(storage.take_changes())
     }
 
-    /// Loses what the turn has written.
+    /// Discards the writes of the turn.
     pub(crate) fn reset(&self) {
         self.storage.borrow_mut().reset();
     }
 
-    /// The platform's own change of the alarm, which no handler has made.
+    /// Changes the alarm on behalf of the platform, outside of any turn.
     pub(crate) fn replace_alarm(&self, at: Option<Time>) -> Vec<RowChange> {
         let mut storage = self.storage.borrow_mut();
         match at {
@@ -141,7 +141,7 @@ impl ObjectStorage {
         storage.take_changes()
     }
 
-    /// From now on, does the handler touch the alarm?
+    /// Begins to watch whether the handler sets or deletes the alarm.
     pub(crate) fn watch_alarm(&self) {
         self.touched.set(false);
     }

@@ -24,7 +24,7 @@ pub struct Playable {
 /// The result of playing a script.
 #[derive(Debug)]
 pub struct Played {
-    /// The run.
+    /// The run that was played.
     pub run: Run,
     /// Every promise it broke.
     pub violations: Vec<Violation>,
@@ -86,7 +86,7 @@ impl Playable {
         Playable { file, variant, ..self }
     }
 
-    /// The script.
+    /// The script as it was read.
     pub fn script(&self) -> &Script {
         &self.file.script
     }

@@ -62,7 +62,7 @@ pub static SYSTEM: System = System {
         },
         Variant {
             name: "advisory-locks-hashcode",
-            about: "the same with lock ids as written: drawn anew by every process",
+            about: "like `advisory-locks`, with lock ids as written: drawn anew by every process",
             expected: Expected::Refuted(REPEATS),
             mount: |cloud| mount(cloud, Approach::AdvisoryLocks { stable: false }),
         },

@@ -49,7 +49,7 @@ pub static SYSTEM: System = System {
         },
         Variant {
             name: "fires-anew",
-            about: "the same, where a request fired again after a restart is a new one",
+            about: "like `no-foreign-key`, but a request fired again after a restart is a new one",
             expected: Expected::Refuted(&["nothing is paid for twice"]),
             mount: |cloud| mount(cloud, plan::fires_anew),
         },

@@ -57,7 +57,7 @@ pub static SYSTEM: System = System {
         },
         Variant {
             name: "reference-history",
-            about: "the same with a history of events and a projection of the current ones",
+            about: "like the reference, with a history of events and a projection of the current ones",
             expected: Expected::Holds,
             mount: mount_reference::<History>,
         },

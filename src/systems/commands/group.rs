@@ -11,7 +11,7 @@ use thunderhead_stream::{Direction, Kind, NewMessage};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "camelCase")]
 pub enum Group {
-    /// Nobody has asked yet.
+    /// No check-out has been asked for.
     #[default]
     NotStarted,
     /// Some guests are still to be heard of.
@@ -34,7 +34,7 @@ pub enum Group {
 pub enum Guest {
     /// Asked to leave.
     Pending,
-    /// Has left.
+    /// The guest has left.
     CheckedOut,
     /// Could not leave.
     Failed,
@@ -58,7 +58,7 @@ pub enum Input {
 pub enum Output {
     /// An event: it has begun.
     Initiated(Vec<String>),
-    /// The command, for somebody to carry out.
+    /// The command that a processor carries out.
     CheckOut(String),
     /// An event: everybody has left.
     Completed,

@@ -8,7 +8,7 @@ use thunderhead_sim::{Env, Error};
 
 use super::names::ACCOUNTS;
 
-/// The tables.
+/// The tables of the accounts.
 pub const SCHEMA: [&str; 2] = [
     "create table guests (
     guest_id text primary key,
@@ -33,7 +33,7 @@ pub const RESIDENTS: &str = "insert into guests values ('ann', 'in', 1, 100, 0),
     ('bob', 'in', 1, 200, 0), ('cid', 'in', 1, 300, 0), ('dan', 'in', 1, 400, 1), \
     ('eve', 'in', 1, 500, 0)";
 
-/// What makes an effect happen once: the row of a check-out and the id of its command are one row.
+/// Makes an effect happen once: the row of a check-out also holds the id of its command.
 pub const ONCE: &str = "create unique index checkout_ids on checkouts (message_id)";
 
 const CHECK_OUT_ONCE: &str = "insert into checkouts (message_id, guest_id, stay, charged, outcome, at) \
@@ -77,7 +77,7 @@ pub enum Departure {
 /// Why a command could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckOutError {
-    /// It is the command's own fault, and will be so tomorrow: there is no such guest.
+    /// The command itself is wrong and fails on every attempt: there is no such guest.
     Poison(String),
     /// A call failed, so the command may have been carried out or not.
     Unavailable(String),
@@ -96,8 +96,8 @@ impl From<Error> for CheckOutError {
     }
 }
 
-/// The handler that bears repetition: effect and message id are one transaction, and whoever comes later
-/// is told how it ended the first time.
+/// The idempotent handler: effect and message id are one transaction, and a repetition returns how the
+/// first one ended.
 pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Departure, CheckOutError> {
     let (id, guest, now) = (Value::from(command.message_id), Value::from(command.guest), now(env));
     let accounts = env.d1(ACCOUNTS);
@@ -114,7 +114,7 @@ pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Departur
     }
 }
 
-/// The plan's handler: it looks at the guest, and leaves alone who has left.
+/// The plan's handler: it reads the guest's status, and does nothing for a guest who has left.
 pub async fn check_out_by_state(
     env: &Env,
     command: CheckOut<'_>,
@@ -127,7 +127,7 @@ pub async fn check_out_by_state(
     }
 }
 
-/// A handler that does what it is told, however often.
+/// A handler that is not idempotent: it checks out on every call.
 pub async fn check_out_always(
     env: &Env,
     command: CheckOut<'_>,

@@ -1,5 +1,5 @@
 //! How a message reaches a workflow: the state is rebuilt from the stream, what follows is decided, and
-//! all of it is appended at once, if nobody else has appended meanwhile.
+//! all of it is appended at once, unless another host has appended meanwhile.
 
 use serde_json::json;
 use thunderhead_sim::Env;
@@ -25,9 +25,9 @@ pub fn outcome(command_id: &str, guest: &str, outcome: Departure) -> NewMessage 
     NewMessage::input_event(&id, message_type, json!({ "guest": guest }))
 }
 
-/// Gives a message to a workflow; one that it has already is no news.
+/// Gives a message to a workflow; one that it already has changes nothing.
 ///
-/// It ends, however many others append at the same time: a conflict means that one of them was heard.
+/// It terminates under contention: a conflict means that another append succeeded.
 pub async fn feed(env: &Env, workflow_id: &str, input: &NewMessage) -> Result<(), Error> {
     let store = D1Store::new(env);
     loop {

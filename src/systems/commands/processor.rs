@@ -1,7 +1,7 @@
-//! Those who carry out commands: hosts that poll the streams, up to four beside each other.
+//! The processors: up to four hosts that poll the streams and carry out commands.
 //!
-//! The reference is the package's own processor; the others are the plan's alternatives, each the same
-//! loop around another turn.
+//! The reference runs the processor of `thunderhead-stream`; the plan's alternatives are other turns in the
+//! same loop.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub const BATCH: u32 = 10;
 /// Longer than a batch takes, and not much longer than one lost call: a lease that is lost is found soon, and
 /// one that runs out while its holder is still at work does no harm.
 const LEASE_MS: i64 = 15_000;
-/// Eight failures take two minutes: longer than bad weather lasts, so that what is parked is poison.
+/// Eight failures take two minutes: longer than a storm lasts, so only poison is parked.
 const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 60_000, max_failures: 8 };
 const MAX_VANISHED: i64 = 10;
 

@@ -98,7 +98,7 @@ async fn operate(
             });
             Ok(answer(&told.collect()))
         }
-        // Whatever was wrong has been put right: everything that is parked is due again.
+        // The operator has repaired the cause: everything that is parked is due again.
         ("POST", ["unpark"]) => {
             let now = env.now().unix_ms().cast_signed();
             let parked = store.parked(None, PAGE).await.map_err(failed)?;

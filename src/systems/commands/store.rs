@@ -232,7 +232,7 @@ fn integer(row: &Row, column: &str) -> i64 {
     value(row, column).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// What the weather does is to be tried again; what the database itself says is not.
+/// A transient error is retried; one that the database returns itself is not.
 fn failed(error: sim::Error) -> Error {
     match &error {
         sim::Error::D1(refused) if !refused.is_transient() => Error::Refused(error.to_string()),

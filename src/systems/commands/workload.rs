@@ -1,4 +1,4 @@
-//! What is asked of the system: groups that check out, guests who come again or whom nobody knows, a front
+//! What is asked of the system: groups that check out, guests who come again or are unknown, a front
 //! desk and an operator who help, and people who ask how things stand.
 
 use serde_json::json;
@@ -6,7 +6,7 @@ use thunderhead_sim::{ClientRequest, Rng, Time};
 
 /// Guests who are in the house from the start; the fourth may not leave, because of the bill.
 const GUESTS: [&str; 5] = ["ann", "bob", "cid", "dan", "eve"];
-/// Guests whom nobody knows: a command about one fails however often it is tried. Commands of a group are in
+/// Unknown guests: a command about one fails however often it is tried. Commands of a group are in
 /// the order of names, so one comes before those of all others and one behind.
 const STRANGERS: [&str; 2] = ["abe", "zed"];
 const GAPS_MS: [u64; 5] = [0, 3, 40, 700, 8_000];
@@ -78,7 +78,7 @@ fn around(rng: &mut Rng, at: u64, group: &str, guests: &[&str], requests: &mut V
     }
 }
 
-/// A group of two: two commands.
+/// The smallest workload: a group of two, which gives two commands.
 pub fn smallest() -> Vec<ClientRequest> {
     vec![start(0, "g0", &["ann", "bob"])]
 }

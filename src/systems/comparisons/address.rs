@@ -1,4 +1,4 @@
-//! Which addresses and names on the network nobody may be sent to on behalf of a stranger.
+//! Addresses and names that no probe may be sent to on behalf of a client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -79,7 +79,7 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
 
 /// Why this name may not be probed, if it may not. It is lower-case ASCII, as a parsed URL has it.
 ///
-/// What a public name resolves to cannot be seen here: that is for whoever connects to check.
+/// What a public name resolves to cannot be seen here: the code that connects must check it.
 pub fn forbidden_name(name: &str) -> Option<&'static str> {
     // A trailing dot makes the same name absolute.
     let name = name.strip_suffix('.').unwrap_or(name);

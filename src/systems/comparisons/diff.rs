@@ -33,7 +33,7 @@ pub struct Change {
 pub enum Severity {
     /// Good to know.
     Info,
-    /// Somebody may notice.
+    /// Users may notice.
     Minor,
     /// Visitors are treated differently.
     Major,

@@ -25,7 +25,7 @@ pub struct SignalEnvelope {
     pub body: BodyFacts,
 }
 
-/// One redirect.
+/// A redirect that a probe followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redirect {
     /// 301, 302, 303, 307 or 308.
@@ -37,9 +37,9 @@ pub struct Redirect {
 /// Where a probe ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routing {
-    /// The last URL.
+    /// The last URL in full.
     pub final_url: String,
-    /// The same, without the host when it is the one that was asked.
+    /// The last URL, without its host if that is the host that was asked.
     pub landing: String,
     /// Whether it is encrypted.
     pub secure: bool,

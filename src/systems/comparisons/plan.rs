@@ -20,7 +20,7 @@ use crate::systems::json;
 /// How much of the plan is repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Repair {
-    /// Nothing.
+    /// The plan to the letter.
     AsWritten,
     /// The id of an instance is one that the platform accepts.
     ValidIds,
@@ -35,7 +35,7 @@ pub fn mount(cloud: &mut Cloud, repair: Repair) {
         Repair::OwnStorage => cloud.durable_object::<object::OnStorage>(ENVPAIR_DO),
         Repair::AsWritten | Repair::ValidIds => {
             cloud.d1(database::ENVPAIR_DB);
-            // The schema is applied before anybody asks anything, as a deployment would.
+            // The schema is applied before the first request, as a deployment would.
             cloud.worker("migrations").boot(database::migrate);
             cloud.durable_object::<object::OnD1>(ENVPAIR_DO);
         }

@@ -28,13 +28,13 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
         ("PUT", ["keep"]) => put_keep(&env, &request.body).await,
         _ => Ok(Response::new(404, "")),
     };
-    // What the platform refuses today it may grant tomorrow: the asker is told to come again.
+    // An error of the platform may be transient, so the client is told to retry.
     answered.or_else(|error| Ok(json::error(503, &error)))
 }
 
-/// Creates the workflow, then the row. In this order nothing can be left running with nobody to
-/// finish it: a row exists only if its workflow does. The workflow makes the row too, in case this
-/// worker does not live to do so; the answer waits for it, so that whoever has an id can ask for it.
+/// Creates the workflow, then the row. A row then exists only if its workflow does, so no comparison
+/// is left running without a workflow to finish it. The workflow creates the row too, in case this worker
+/// crashes first. The answer waits for the row, so that a client with an id can ask for it.
 async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
     let asked: CompareRequest = match json::read_once(body) {
         Ok(asked) => asked,

@@ -6,7 +6,7 @@ use thunderhead_sim::outside::{Page, TextModel, Website};
 
 use super::explainer::MODEL;
 
-/// Where a cloud hands its secrets to whoever asks from inside.
+/// Where a cloud hands its secrets to any caller inside.
 const METADATA: &str = "169.254.169.254";
 
 pub fn mount(cloud: &mut Cloud) {

@@ -18,7 +18,7 @@ pub struct Target(Url);
 /// Why a URL is not probed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is longer than anybody's address.
+    /// It is longer than any real address.
     TooLong,
     /// It is not a URL, for this reason.
     Malformed(url::ParseError),
@@ -74,7 +74,7 @@ impl Target {
         Ok(Target(url))
     }
 
-    /// The URL.
+    /// The URL in its one spelling.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::envelope::SignalEnvelope;
 
-/// What somebody asks to compare.
+/// A request to compare two environments.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompareRequest {
@@ -15,7 +15,7 @@ pub struct CompareRequest {
     pub request_id: Option<String>,
 }
 
-/// How many comparisons somebody wants a pair to keep.
+/// A request to change how many comparisons a pair keeps.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeepRequest {

@@ -23,8 +23,8 @@ fn patient() -> StepConfig {
     StepConfig::retries(90, Duration::from_secs(10), Backoff::Linear)
 }
 
-/// The body of an instance. It was created before anything was stored, so whatever is stored has
-/// somebody who finishes it.
+/// The body of an instance. The instance is created before any row, so every row has a workflow that
+/// finishes it.
 pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
     let comparison: Comparison = json::read_once(&event.payload)?;
     let run = Compare { env, step, comparison };

@@ -53,7 +53,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     requests
 }
 
-/// One comparison.
+/// The smallest workload: one comparison.
 pub fn smallest() -> Vec<ClientRequest> {
     vec![compare(0, USUAL, "r0")]
 }

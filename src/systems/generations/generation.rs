@@ -45,7 +45,7 @@ pub struct Generation {
 impl DurableObject for Generation {
     const ALARM: bool = true;
 
-    /// Creates nothing: whoever asks for an id that was never given leaves no trace.
+    /// Creates nothing, so a request for an unknown id leaves no data behind.
     fn new(ctx: ObjectState, env: Env) -> Generation {
         let store = Store(ctx.storage().clone());
         Generation { ctx, env, store, working: Rc::default(), ending: Rc::default() }
@@ -55,7 +55,7 @@ impl DurableObject for Generation {
         match method {
             "create" => self.create(json::read(&args)?).await,
             "progress" => {
-                // Whoever asks finds out that the alarm was lost.
+                // A call notices that the alarm was lost.
                 if self.ctx.storage().get_alarm().is_none() {
                     self.look()?
                 } else {
@@ -87,8 +87,8 @@ pub enum Heard {
 }
 
 impl Generation {
-    /// Takes a request on, unless it has been taken on before. The answer waits until somebody else
-    /// will look after it too: a request that was answered is never forgotten.
+    /// Takes a request on, unless it has been taken on before. The answer waits until a
+    /// message in the queue looks after it too: a request that was answered is never forgotten.
     async fn create(&self, create: Create) -> Result<Body, Error> {
         if self.store.phase()?.is_none() {
             self.store.accept(create, &self.env)?;

@@ -175,7 +175,7 @@ impl Generation {
     }
 
     /// The bytes of a result; none if the provider does not have them any more. An address is only
-    /// good for a while, and the provider gives a new one to whoever asks.
+    /// good for a while, and the provider gives a new one on request.
     async fn result(&self, task: &Task) -> Result<Option<Body>, Error> {
         let url = task.url.as_deref().unwrap_or_default();
         let response = self.provider(Request::new("GET", url, "")).await?;
@@ -198,7 +198,7 @@ impl Generation {
         answer.unwrap_or(Err(Error::NetworkLost))
     }
 
-    /// Tells whoever is connected how far it is. Who is not must ask.
+    /// Tells connected clients how far it is; others have to ask.
     fn tell(&self) -> Result<(), Error> {
         self.ctx.broadcast(json::write(&self.store.progress()?));
         Ok(())

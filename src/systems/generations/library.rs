@@ -45,7 +45,7 @@ const CLAIMED: &str = "SELECT generation_id FROM requests WHERE key = ?";
 const ADD_ARTIFACT: &str = "INSERT INTO artifacts
   (id, generation_id, content_type, metadata, created_at) SELECT ?1, ?2, ?3, ?4, ?5
   WHERE NOT EXISTS (SELECT 1 FROM generations WHERE id = ?2) ON CONFLICT DO NOTHING";
-/// Counts what is there at the moment of writing: nobody else knows which requests have arrived.
+/// Counts what is there at the moment of writing: only the database knows which requests have arrived.
 const FINISH: &str = "INSERT INTO generations
   (id, status, provider, model, input, output_count, created_at, completed_at)
   SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, ?5, ?6

@@ -12,7 +12,7 @@ pub const WATCH: &str = "watch";
 pub const WATCH_LATER: &str = "watch-later";
 /// The worker that serves requests.
 pub const WEB: &str = "web";
-/// Whoever makes the pictures and films.
+/// The provider of pictures and films.
 pub const PROVIDER: &str = "provider";
 
 /// Where an artifact is in the bucket.

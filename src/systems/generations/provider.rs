@@ -1,4 +1,4 @@
-//! Whoever makes the pictures and films, with every mood there is: slow, failing, refusing, calling
+//! The provider of pictures and films, in every mood there is: slow, failing, refusing, calling
 //! back early, late, twice, never and about strangers, and with results whose addresses expire.
 
 use std::cell::RefCell;
@@ -21,10 +21,10 @@ const WEBHOOK_RETRIES: u32 = 3;
 const WEBHOOK_PAUSE: Duration = Duration::from_secs(10);
 /// How late a late callback is.
 const LATE: Duration = Duration::from_secs(45);
-/// A generation that nobody has asked for.
+/// The id of a generation that was never requested.
 const STRANGER: &str = "00000000-0000-7000-8000-000000000000";
 
-/// A provider.
+/// A provider with its jobs.
 ///
 /// - `POST /tasks {taskUUID, reference, deliveryMethod?, webhookURL?, …}` → 200 when it is done, or 202
 ///   at once if the delivery is `async`; a name that is known is the same job
@@ -219,7 +219,7 @@ impl Provider {
         }
     }
 
-    /// What is said of a job to whoever asks: the address of its result is a new one.
+    /// What is said of a job to a client that asks: the address of its result is a new one.
     fn report(&self, env: &Env, id: &str) -> Option<Report> {
         let mut jobs = self.jobs.borrow_mut();
         let job = jobs.get_mut(id)?;

@@ -32,7 +32,7 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
         ("POST", ["webhook"], Some(("generation_id", id))) => webhook(&env, id, &request).await,
         _ => Ok(Response::new(404, "")),
     };
-    // What the platform refuses today it may grant tomorrow: the asker is told to come again.
+    // An error of the platform may be transient, so the client is told to retry.
     answered.or_else(|error| Ok(json::error(503, &error)))
 }
 
@@ -55,7 +55,7 @@ async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
 }
 
 /// Asks the object, then the library. What is settled but not in the library is not over yet: the
-/// library says so before anybody else does, and so a generation that was seen there stays final.
+/// library says so first, so a generation that was seen there stays final.
 async fn get(env: &Env, id: &str) -> Result<Response, Error> {
     let unknown = || Response::new(404, "");
     if !is_uuid(id) {

@@ -24,7 +24,7 @@ const VIDEO_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// It is stored; nobody else knows of it yet, and nothing has begun.
+    /// It is stored; no other service knows of it yet, and nothing has begun.
     Accepted,
     /// Its jobs are under way.
     Active,
@@ -144,12 +144,12 @@ impl Store {
         self.set_phase(Phase::Accepted)
     }
 
-    /// The request.
+    /// Reads the request.
     pub fn request(&self) -> Result<Stored, Error> {
         self.get(REQUEST)?.ok_or_else(|| Error::app("there is no request"))
     }
 
-    /// One task.
+    /// Reads one task.
     pub fn task(&self, n: u32) -> Result<Task, Error> {
         self.get(&format!("{TASK}{n}"))?.ok_or_else(|| Error::app(format!("there is no task {n}")))
     }
@@ -159,7 +159,7 @@ impl Store {
         self.put(&format!("{TASK}{n}"), task)
     }
 
-    /// Every task.
+    /// Reads every task, in order.
     pub fn tasks(&self) -> Result<Vec<Task>, Error> {
         (0..self.request()?.create.count).map(|n| self.task(n)).collect()
     }

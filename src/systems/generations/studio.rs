@@ -1,4 +1,4 @@
-//! Somebody who asks for artifacts and waits for them: a client outside the cloud that repeats what was
+//! The studio asks for artifacts and waits for them: it is a client outside the cloud that repeats what was
 //! not answered, and polls, or listens on a socket.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ pub const STUDIO: &str = "studio";
 /// How often a request that was not answered is repeated, if it has a key.
 const REPEATS: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(2);
-/// How often somebody polls: each pause is twice as long as the one before.
+/// How often a client polls: each pause is twice as long as the one before.
 const POLLS: u32 = 12;
 
 /// - `POST /poll` with a request for a generation asks for it, and polls until it is over

@@ -26,7 +26,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
             ClientRequest { to: Some(STUDIO.into()), ..send }
         };
         requests.push(send(at));
-        // Somebody is impatient: the same request from another window.
+        // An impatient client sends the request again from another window.
         if rng.chance(150) {
             requests.push(send(at + u64::from(rng.below(3)) * 700));
         }
@@ -42,7 +42,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     requests
 }
 
-/// One picture.
+/// The smallest workload: one picture.
 pub fn smallest() -> Vec<ClientRequest> {
     vec![ClientRequest::new(
         Time::ZERO,

@@ -1,4 +1,4 @@
-//! A browser in which somebody has the list of uploads open.
+//! A browser that shows the list of uploads.
 
 use std::time::Duration;
 

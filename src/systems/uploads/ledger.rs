@@ -31,12 +31,12 @@ pub enum UploadStatus {
     Final,
 }
 
-/// How a classification ended.
+/// The result of a classification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClassificationResult {
     /// The likeliest label.
     Classified {
-        /// Its name.
+        /// The name of the label.
         label: String,
         /// How likely, from 0 to 1.
         score: Value,

@@ -175,7 +175,7 @@ impl<L: Ledger> Organization<L> {
     }
 
     /// A workflow did not find the bytes of its event. Unless they are back by now, it is to end, and
-    /// that is written down before it hears of it: whoever finds the bytes again will start it again.
+    /// that is written down before it hears of it: the next look that finds the bytes starts it again.
     async fn image_gone(&self, about: &ClassificationReport) -> Result<Body, Error> {
         self.track(&workflow_id(&about.event_id))?;
         let found = self.look(&about.name).await?;
@@ -228,7 +228,7 @@ impl<L: Ledger> Organization<L> {
         self.finished(event_id, &result)
     }
 
-    /// The workflow of an event is over; whoever says so, the first to say it counts.
+    /// The workflow of an event is over; only the first report counts.
     fn finished(&self, event_id: &str, result: &ClassificationResult) -> Result<(), Error> {
         let id = workflow_id(event_id);
         self.track(&id)?;

@@ -20,7 +20,7 @@ pub struct ClassificationReport {
     pub event_id: String,
     #[serde(default)]
     pub label: String,
-    /// In millionths.
+    /// The score in millionths.
     #[serde(default)]
     pub score: u32,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Params {
     pub name: String,
     /// The key in the bucket.
     pub key: String,
-    /// The event.
+    /// The id of the event, see `UploadEvent`.
     pub event_id: String,
     /// The bytes of the event.
     #[serde(default)]

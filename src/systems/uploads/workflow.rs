@@ -18,7 +18,7 @@ use super::names::{AGENT, BUCKET};
 use super::wire::Params;
 use crate::systems::json;
 
-/// The body.
+/// The body of an instance.
 pub async fn run(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
     AgentWorkflow::wrap(env, event, step, |workflow| async move {
         let params = Params::of(&workflow)?;
@@ -97,7 +97,7 @@ impl Classification {
 
     async fn persist(&self, method: &'static str, result: Json) -> Result<Body, Error> {
         self.tell("persist-result", method, result.clone()).await?;
-        // The same again for whoever asks the platform, should the agent have been deaf.
+        // The result of the instance repeats it, in case the agent could not be reached.
         Ok(Body::from(self.about(result).to_string()))
     }
 

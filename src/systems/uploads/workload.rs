@@ -1,4 +1,4 @@
-//! What the outside world does to the system.
+//! Requests: uploads, deletions, changes past the route, and what operators do.
 
 use thunderhead_sim::{Body, ClientRequest, Rng, Time};
 
@@ -8,7 +8,7 @@ const NAMES: [&str; 3] = ["cat.jpg", "dog.jpg", "a/owl.jpg"];
 const TAKES: [&str; 3] = ["one", "two", "three"];
 
 /// Up to seven things that happen to a few names of two organisations, mostly to one name: that is
-/// where the races are. Half of the time somebody is watching.
+/// where the races are. Half of the time a browser is watching.
 pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut at = 0;
     let mut requests = Vec::new();
@@ -22,7 +22,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     requests
 }
 
-/// One upload.
+/// The smallest workload: one upload.
 pub fn smallest() -> Vec<ClientRequest> {
     vec![upload(0, "acme/cat.jpg", "one")]
 }

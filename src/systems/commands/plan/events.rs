@@ -12,7 +12,7 @@ use crate::systems::commands::store::D1Store;
 
 const EXECUTED: &str = "CommandExecuted";
 
-// Output commands are those with a flag, though nobody sets it here.
+// Output commands are those with a flag, though this alternative never sets it.
 const PENDING: &str = "select m.workflow_id, m.position, m.kind, m.direction, m.message_id, \
         m.message_type, m.message_data, m.message_metadata, m.processed \
     from workflow_messages m where m.processed is not null and (?1 is null or m.workflow_id = ?1) \

@@ -88,7 +88,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// One turn: locks each command, executes it, marks it, and unlocks it whatever came of that.
+    /// One turn: locks each command, executes it, marks it, and unlocks it even when executing failed.
     pub async fn turn(&mut self, stable: bool, done: &mut usize) -> Result<(), CheckOutError> {
         let store = D1Store::new(self.env);
         for command in store.pending_commands(None, None, BATCH).await? {

@@ -23,7 +23,7 @@ const MOVE: [&str; 5] = [
     "delete from Replaced",
 ];
 
-/// The old tables until somebody asks for the migration, the new ones from then on.
+/// The old tables until an operator asks for the migration, the new ones from then on.
 pub struct Migrating {
     storage: ObjectStorage,
     old: Current,

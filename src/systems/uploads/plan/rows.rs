@@ -1,4 +1,4 @@
-//! One row for each name, replaced by whatever notification comes; the row first, or the workflow first.
+//! One row for each name, replaced by each notification; the row first, or the workflow first.
 
 use thunderhead_sim::agents::{self, Agent};
 use thunderhead_sim::ai::Score;

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod history;
 pub mod playable;
 pub mod systems;
 

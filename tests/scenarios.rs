@@ -5,6 +5,7 @@ mod support;
 use std::path::PathBuf;
 
 use support::{files, root};
+use thunderhead::history::History;
 use thunderhead::playable::Playable;
 use thunderhead_props::Expected;
 use thunderhead_sim::{Script, ScriptChoices};
@@ -26,7 +27,7 @@ fn every_scenario_tells_its_story_and_nothing_else() {
         let played = plan.play().unwrap();
         assert_eq!(played.unmet, [], "{}", path.display());
         assert_eq!(played.idle, Vec::<String>::new(), "{}", path.display());
-        let history = format!("{}\n\n{}", plan.script().story, played.run.trace);
+        let history = History::new(&plan, &played).short();
         let name = path.file_stem().unwrap().to_str().unwrap();
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, history);

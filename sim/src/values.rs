@@ -3,6 +3,7 @@
 pub mod body;
 pub mod call;
 pub mod hash;
+pub(crate) mod media;
 pub(crate) mod push_in_place;
 pub mod rng;
 pub mod time;

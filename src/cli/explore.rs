@@ -117,7 +117,9 @@ fn text(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> 
             origin: &origin(search, broken),
             replay: &replay,
         });
-        text += &report::history(&broken.run, &format!("thunderhead trace {}", file.display()));
+        let broken_at: Vec<usize> = broken.violation.finding.event.into_iter().collect();
+        let folded = broken.run.trace.folded(&broken_at);
+        text += &report::history(&folded, &format!("thunderhead trace {}", file.display()));
         text.push('\n');
     }
     let verdict = match findings.broken.len() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use thunderhead::VERSION;
+use thunderhead::history::History;
 use thunderhead::playable::{Playable, Played};
 use thunderhead_props::Violation;
 use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
@@ -17,6 +18,9 @@ use super::{Answer, CliError, input, run};
 pub struct Args {
     /// A failure file that `explore` or `check` wrote.
     file: PathBuf,
+    /// The history with nothing abbreviated.
+    #[arg(long)]
+    wide: bool,
 }
 
 pub fn replay(args: &Args) -> Result<Answer, CliError> {
@@ -39,7 +43,7 @@ pub fn replay(args: &Args) -> Result<Answer, CliError> {
     let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
     let misfits = misfits(&playable, &failure, &played.run, other.as_deref());
     Ok(if misfits.is_empty() {
-        same(&playable, &played)
+        same(&playable, &played, args.wide)
     } else {
         differs(&playable, &failure, &played, &misfits)
     })
@@ -92,7 +96,7 @@ fn recorded<'a>(playable: &Playable, played: &'a Played) -> Option<&'a Violation
     same.or(violations.first())
 }
 
-fn same(playable: &Playable, played: &Played) -> Answer {
+fn same(playable: &Playable, played: &Played, wide: bool) -> Answer {
     let name = playable.file.name();
     let failing = recorded(playable, played);
     let text = match failing {
@@ -109,7 +113,13 @@ fn same(playable: &Playable, played: &Played) -> Answer {
                 origin: &run::origin(playable),
                 replay: &format!("thunderhead replay {name}"),
             });
-            text += &report::history(&played.run, &format!("thunderhead trace {name}"));
+            let see = format!("thunderhead trace {name}");
+            let history = History::new(playable, played);
+            if wide {
+                let _ = write!(text, "\n{}", history.wide());
+            } else {
+                text += &report::history(&history.folded(), &see);
+            }
             text
         }
     };

@@ -44,13 +44,11 @@ pub fn explain(failing: &Failing) -> String {
     text
 }
 
-/// The history when it fits on a screen, else the command that shows it.
-pub fn history(run: &Run, see: &str) -> String {
-    let lines = run.trace.events().len();
-    if lines <= SHORT {
-        format!("\n{}", run.trace)
-    } else {
-        format!("  trace  {lines} lines: {see}\n")
+/// A folded history, when it fits on a screen.
+pub fn history(folded: &str, see: &str) -> String {
+    match folded.lines().count() {
+        lines if lines <= SHORT => format!("\n{folded}"),
+        lines => format!("  trace  {lines} lines: {see}\n"),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use thunderhead::history::History;
 use thunderhead::playable::{Playable, Played, Unmet};
 use thunderhead_sim::{ScriptChoices, Swarm};
 
@@ -14,6 +15,9 @@ use super::{Answer, CliError, input};
 pub struct Args {
     #[command(flatten)]
     scenario: input::Scenario,
+    /// The history with nothing abbreviated, whatever comes of the scenario.
+    #[arg(long)]
+    wide: bool,
 }
 
 pub fn run(args: &Args) -> Result<Answer, CliError> {
@@ -45,9 +49,13 @@ pub fn run(args: &Args) -> Result<Answer, CliError> {
         let (good, story) = (report::good("ok"), &playable.script().story);
         let _ = writeln!(text, "{good}  {story}");
         let _ = writeln!(text, "    {lines} events, trace {}", played.run.trace.hash());
-    } else {
+    }
+    let history = History::new(&playable, &played);
+    if args.wide {
+        let _ = write!(text, "\n{}", history.wide());
+    } else if !ok {
         let see = format!("thunderhead trace {}", playable.file.name());
-        text += &report::history(&played.run, &see);
+        text += &report::history(&history.folded(), &see);
     }
     Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok) })
 }

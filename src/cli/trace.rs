@@ -1,6 +1,7 @@
 //! `thunderhead trace FILE`: the history of a scenario or a failure.
 
 use serde_json::json;
+use thunderhead::history::History;
 
 use super::{Answer, CliError, input};
 
@@ -12,6 +13,9 @@ pub struct Args {
     /// `text` to read, `jsonl` for tools, `mermaid` for a sequence diagram, `html` for a page.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// The text with nothing abbreviated and one line for every event.
+    #[arg(long)]
+    wide: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -24,9 +28,11 @@ enum Format {
 
 pub fn trace(args: &Args) -> Result<Answer, CliError> {
     let playable = args.scenario.playable()?;
-    let run = playable.play()?.run;
+    let played = playable.play()?;
+    let (run, history) = (&played.run, History::new(&playable, &played));
     let text = match args.format {
-        Format::Text => run.trace.to_string(),
+        Format::Text if args.wide => history.wide(),
+        Format::Text => history.short(),
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
         Format::Html => run.trace.to_html(&playable.file.script.story),

@@ -35,7 +35,11 @@ impl Request {
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
-        if self.body.is_empty() { Ok(()) } else { write!(f, " {}", self.body) }
+        if self.body.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" ")?;
+        self.body.fmt(f)
     }
 }
 
@@ -58,6 +62,10 @@ impl Response {
 impl fmt::Display for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.status)?;
-        if self.body.is_empty() { Ok(()) } else { write!(f, " {}", self.body) }
+        if self.body.is_empty() {
+            return Ok(());
+        }
+        f.write_str(" ")?;
+        self.body.fmt(f)
     }
 }

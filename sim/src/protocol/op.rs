@@ -200,29 +200,37 @@ impl Op {
     }
 }
 
+/// `{}` is a glance, in which long bodies are told by their size; `{:#}` shows them.
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not by `write!`, which would forget whether everything is to be shown.
+        let mut tell = |before: &str, rest: &dyn fmt::Display| {
+            f.write_str(before)?;
+            rest.fmt(f)
+        };
         match self {
-            Op::R2(op) => write!(f, "r2.{op}"),
-            Op::Queue(op) => write!(f, "queue.{op}"),
-            Op::Ai(op) => write!(f, "ai.{op}"),
-            Op::D1(op) => write!(f, "d1.{op}"),
-            Op::Workflow(op) => write!(f, "workflow.{op}"),
-            Op::Fetch { to, request } => write!(f, "fetch {to} {request}"),
+            Op::R2(op) => tell("r2.", op),
+            Op::Queue(op) => tell("queue.", op),
+            Op::Ai(op) => tell("ai.", op),
+            Op::D1(op) => tell("d1.", op),
+            Op::Workflow(op) => tell("workflow.", op),
+            Op::Fetch { to, request } => tell(&format!("fetch {to} "), request),
             Op::Deliver { to, batch } => write!(f, "queue.deliver {batch} to {to}"),
             Op::Rpc { object, method, args } if args.is_empty() => {
                 write!(f, "object.rpc {object} {method}")
             }
-            Op::Rpc { object, method, args } => write!(f, "object.rpc {object} {method} {args}"),
+            Op::Rpc { object, method, args } => {
+                tell(&format!("object.rpc {object} {method} "), args)
+            }
             Op::Alarm { object, info } if info.is_retry() => {
                 write!(f, "object.alarm {object} retry {}", info.retry_count)
             }
             Op::Alarm { object, .. } => write!(f, "object.alarm {object}"),
             Op::Connect { object } => write!(f, "object.connect {object}"),
             Op::SocketMessage { object, socket, message } => {
-                write!(f, "object.message {object} socket {socket} {message}")
+                tell(&format!("object.message {object} socket {socket} "), message)
             }
-            Op::Push { socket, message } => write!(f, "object.push socket {socket} {message}"),
+            Op::Push { socket, message } => tell(&format!("object.push socket {socket} "), message),
             Op::Notify { queue, event } => {
                 write!(f, "r2.notify {queue} {} {}", event.action.name(), event.object.key)?;
                 match &event.object.e_tag {

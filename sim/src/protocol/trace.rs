@@ -2,9 +2,12 @@
 //! made from them afterwards, so a run nobody looks at pays for none of that. What was asked and what
 //! was answered is kept once and referred to by number: four events of one call share one question.
 
+mod abbreviation;
+mod folded;
 mod html;
 mod jsonl;
 mod mermaid;
+mod names;
 mod text;
 
 use std::hash::{Hash, Hasher};

@@ -117,7 +117,8 @@ impl Op {
 
 impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "run {} {}", self.model, self.image)
+        write!(f, "run {} ", self.model)?;
+        self.image.fmt(f)
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::values::media;
+
 /// An immutable run of bytes, shared by reference count.
 ///
 /// In JSON it is a string when the bytes are UTF-8, and `{"hex": "…"}` when they are not.
@@ -135,16 +137,33 @@ impl fmt::Debug for Body {
     }
 }
 
-/// A trace line has room for a glance, not for a photograph.
+/// How many bytes of text `{}` shows.
 const SHOWN: usize = 40;
 
+/// `{}` is a glance: a long text is told by its size. `{:#}` is everything there is to read: JSON as
+/// it is, other text in quotes, a picture by its kind and size.
+///
+/// ```
+/// use thunderhead_sim::Body;
+///
+/// let body = Body::from(r#"{"file":"cat.jpg","owner":"ann@acme","size":1}"#);
+/// assert_eq!(body.to_string(), "46 bytes");
+/// assert_eq!(format!("{body:#}"), r#"{"file":"cat.jpg","owner":"ann@acme","size":1}"#);
+/// ```
 impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text() {
-            Some(text) if self.len() <= SHOWN => write!(f, "{text:?}"),
+            Some(text) if f.alternate() && is_json(text) => f.write_str(text),
+            Some(text) if f.alternate() || self.len() <= SHOWN => write!(f, "{text:?}"),
+            None if f.alternate() => f.write_str(&media::describe(self.bytes())),
             _ => write!(f, "{} bytes", self.len()),
         }
     }
+}
+
+/// Whether a text is a JSON object or array, which brings its own quotes.
+fn is_json(text: &str) -> bool {
+    text.starts_with(['{', '[']) && serde_json::from_str::<de::IgnoredAny>(text).is_ok()
 }
 
 impl Serialize for Body {
@@ -210,6 +229,17 @@ mod tests {
             assert_eq!((body.bytes(), body.len(), body.is_empty()), (&bytes[..], len, len == 0));
             assert_eq!(body, Body(Bytes::Shared(Arc::from(&bytes[..]))));
         }
+    }
+
+    #[test]
+    fn the_alternate_form_shows_everything_there_is_to_read() {
+        let shown = |body: Body| (body.to_string(), format!("{body:#}"));
+        let long = "a".repeat(41);
+        assert_eq!(shown(Body::from(&*long)), ("41 bytes".into(), format!("\"{long}\"")));
+        assert_eq!(shown(Body::from("{1}")), ("\"{1}\"".into(), "\"{1}\"".into()), "no JSON");
+        assert_eq!(shown(Body::from("[1]")), ("\"[1]\"".into(), "[1]".into()));
+        let picture = Body::from(b"\x89PNG".to_vec());
+        assert_eq!(shown(picture), ("4 bytes".into(), "PNG, 4 bytes".into()));
     }
 
     #[test]

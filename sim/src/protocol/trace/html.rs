@@ -3,15 +3,15 @@
 
 use std::fmt::{Display, Write};
 
+use super::text::Text;
 use super::{Event, EventKind, OutcomeId, Trace};
 use crate::values::call::CallClass;
 
 /// Pixels from one event to the next, and from one lane to the next.
 const ROW: usize = 22;
 const LANE: usize = 20;
-/// Room for the names above the lanes, and how much of a name fits in there.
-const HEAD: usize = 150;
-const NAME: usize = 18;
+/// Room for the names above the lanes.
+const HEAD: usize = 180;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -41,6 +41,7 @@ impl Trace {
 
 struct Page<'a> {
     trace: &'a Trace,
+    text: Text<'a>,
     /// The actors to whom anything happened, in the order in which it first did.
     lanes: Vec<u16>,
 }
@@ -53,7 +54,7 @@ impl<'a> Page<'a> {
                 lanes.push(event.actor);
             }
         }
-        Page { trace, lanes }
+        Page { trace, text: Text::new(trace), lanes }
     }
 
     fn x(&self, actor: u16) -> usize {
@@ -69,9 +70,7 @@ impl<'a> Page<'a> {
     fn lanes(&self, text: &mut String) {
         for actor in &self.lanes {
             let (x, hue) = (self.x(*actor), hue(*actor));
-            let name = &self.trace.actors()[usize::from(*actor)];
-            let short: String = name.chars().take(NAME).collect();
-            let name = Escaped(if *short == **name { short } else { short + "…" });
+            let name = Escaped(self.text.names.of(*actor));
             let _ = writeln!(
                 text,
                 "<text class=\"name\" style=\"--hue:{hue}\" transform=\"translate({x},{}) rotate(-60)\">{name}</text>",
@@ -148,11 +147,12 @@ impl<'a> Page<'a> {
             let _ = writeln!(
                 text,
                 "<li id=\"{number}\" class=\"{}\"{call}><a href=\"#{number}\">{number}</a> <time>{}</time> \
-                 <b style=\"--hue:{}\" title=\"{actor}\">{actor}</b>{}</li>",
+                 <b style=\"--hue:{}\" title=\"{actor}\">{}</b>{}</li>",
                 self.kind(event),
                 event.at,
                 hue(event.actor),
-                Escaped(self.trace.describe(event)),
+                Escaped(self.text.names.of(event.actor)),
+                Escaped(self.text.describe(event)),
                 actor = Escaped(self.trace.actor(event)),
             );
         }

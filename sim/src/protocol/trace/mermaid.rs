@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::text::Text;
 use super::{EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::values::call::CallClass;
@@ -10,6 +11,7 @@ impl Trace {
     /// A Mermaid `sequenceDiagram`: who called whom, what took effect, and where the storm struck.
     pub fn to_mermaid(&self) -> String {
         let mut text = String::from("sequenceDiagram\n");
+        let told = Text::new(self);
         let mut callers: Vec<u16> = Vec::new();
         for event in self.events() {
             if let EventKind::Call { call, .. } = event.kind {
@@ -21,13 +23,13 @@ impl Trace {
         for event in self.events() {
             seen[usize::from(event.actor)] = true;
         }
-        for (at, name) in self.actors().iter().enumerate().filter(|(at, _)| seen[*at]) {
-            let _ = writeln!(text, "    participant a{at} as {}", clean(name));
+        for at in (0..self.actors().len()).filter(|at| seen[*at]) {
+            let _ = writeln!(text, "    participant a{at} as {}", clean(told.names.of(at as u16)));
         }
         for event in self.events() {
             let me = format!("a{}", event.actor);
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
-            let asked = |call: u32| clean(&self.op(call).to_string());
+            let asked = |call: u32| clean(&told.asked(call));
             let _ = match event.kind {
                 EventKind::Effect { call, outcome } if answered(self.op(call).class()) => {
                     let mark = if self.outcome(outcome).is_ok() { "->>" } else { "-x" };
@@ -44,7 +46,7 @@ impl Trace {
                 | EventKind::Return { .. }
                 | EventKind::End { .. } => Ok(()),
                 _ => {
-                    let told = clean(&self.describe(event).to_string());
+                    let told = clean(&told.describe(event));
                     writeln!(text, "    Note over {me}: {told}")
                 }
             };

@@ -1,104 +1,203 @@
-//! The trace for eyes: one line per event, in fixed columns.
+//! The trace for people: one line per event, in fixed columns, at most [`WIDTH`] columns wide.
+//!
+//! ```text
+//!     0.001s     2  web       begin  #0 fetch web PUT /acme/cat.jpg "one"
+//!     0.001s     3  web       call   #1 r2.put images/acme/cat.jpg "one"
+//!     0.002s     4  r2        effect #1 r2.put images/acme/cat.jpg "one" = stored etag=f97c5d29…
+//!     1.009s    21  ORG:acme  rows   insert Upload#1 name='cat.jpg' status='queued' createdAt=@1.009s
+//!                                    update Upload#1 name='cat.jpg' status: 'queued' → 'running'
+//! ```
+//!
+//! The columns are simulated time, number, actor and what happened. An actor has a short name (`names.rs`) that is
+//! the same in its column and in every text. Long texts are abbreviated (`abbreviation.rs`). Row changes have one
+//! line each. `folded.rs` joins the events of one undisturbed call; `Trace::wide` abbreviates nothing.
 
 use std::fmt;
 
+use super::abbreviation::{self, columns};
+use super::names::Names;
 use super::{Event, EventKind, OutcomeId, Trace};
+use crate::protocol::op::Op;
 use crate::protocol::reply::Outcome;
 use crate::values::time::Time;
 
+/// No line of a history is wider.
+pub(super) const WIDTH: usize = 120;
+/// What the columns before the actor take, at most, with the spaces between the columns.
+const BEFORE: usize = 23;
+/// A text is never cut to fewer columns than this.
+const NARROWEST: usize = 40;
+/// The width of the word that says what kind of event it is.
+pub(super) const VERB: usize = 7;
+
 impl fmt::Display for Trace {
-    /// Simulated time, number, actor, what. The actor column is as wide as its longest name.
+    /// Simulated time, number, actor, what; row changes after the first are on lines of their own.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.width();
-        (0..self.events().len()).try_for_each(|at| writeln!(f, "{}", self.aligned(at, width)))
+        let text = Text::new(self);
+        (0..self.events().len()).try_for_each(|at| f.write_str(&text.lines(at)))
     }
 }
 
 impl Trace {
-    /// The line of the event at `index`, as the text form has it.
+    /// The line of the event at `index`, as the text form has it; of several row changes, the first.
     pub fn line(&self, index: usize) -> String {
-        self.aligned(index, self.width())
+        let lines = Text::new(self).lines(index);
+        lines.lines().next().unwrap_or_default().to_string()
     }
 
-    /// The longest name among those to whom anything happened.
-    fn width(&self) -> usize {
-        let names = self.events().iter().map(|event| self.actor(event).chars().count());
-        names.max().unwrap_or(0)
+    /// What happened, as the text form has it in its last column, on one line.
+    pub fn describe(&self, event: &Event) -> String {
+        Text::new(self).describe(event)
     }
 
-    fn aligned(&self, index: usize, width: usize) -> String {
-        let event = &self.events()[index];
-        let (at, number, actor) = (event.at, index + 1, self.actor(event));
-        format!("{at:>10} {number:>5}  {actor:<width$}  {}", self.describe(event))
-    }
-
-    /// What happened, as the text form has it in its last column.
-    pub fn describe<'a>(&'a self, event: &'a Event) -> impl fmt::Display + 'a {
-        Described { trace: self, kind: &event.kind }
+    /// The text form with nothing abbreviated, however long its lines become.
+    pub fn wide(&self) -> String {
+        let text = Text { wide: true, ..Text::new(self) };
+        (0..self.events().len()).map(|at| text.lines(at)).collect()
     }
 }
 
-struct Described<'a> {
+/// How the events of one trace are told.
+pub(super) struct Text<'a> {
     trace: &'a Trace,
-    kind: &'a EventKind,
+    pub(super) names: Names,
+    /// Whether everything is shown in full.
+    wide: bool,
 }
 
-impl fmt::Display for Described<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.tell(&mut OneLine(f))
+impl<'a> Text<'a> {
+    pub(super) fn new(trace: &'a Trace) -> Text<'a> {
+        Text { trace, names: Names::new(trace), wide: false }
+    }
+
+    /// How many columns there are for what happened.
+    pub(super) fn width(&self) -> usize {
+        if self.wide { usize::MAX } else { WIDTH - BEFORE - self.names.width }
+    }
+
+    /// The event at `index` with all its columns, and a line break after each line.
+    fn lines(&self, index: usize) -> String {
+        let event = &self.trace.events()[index];
+        let (at, number) = (event.at, index + 1);
+        let (actor, width) = if self.wide {
+            let names = self.trace.events().iter().map(|event| columns(self.trace.actor(event)));
+            (self.trace.actor(event), names.max().unwrap_or(0))
+        } else {
+            (self.names.of(event.actor), self.names.width)
+        };
+        let mut rows = self.rows(event);
+        let first = if rows.is_empty() {
+            self.describe(event)
+        } else {
+            format!("rows   {}", rows.remove(0))
+        };
+        let mut text = format!("{at:>10} {number:>5}  {actor:<width$}  {first}\n");
+        let indent = columns(&format!("{at:>10} {number:>5}")) + 4 + width + VERB;
+        for row in rows {
+            text += &format!("{:indent$}{row}\n", "");
+        }
+        text
+    }
+
+    /// The row changes of an event, a line each.
+    pub(super) fn rows(&self, event: &Event) -> Vec<String> {
+        match &event.kind {
+            EventKind::Rows { changes } => {
+                let width = self.width().saturating_sub(VERB);
+                changes.iter().map(|change| self.fitted(&format!("{change:#}"), width)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What happened, on one line.
+    pub(super) fn describe(&self, event: &Event) -> String {
+        let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
+        let asked = |verb: &str, call: &u32| self.call(verb, *call, None);
+        let text = match &event.kind {
+            EventKind::Boot { life } => format!("boot   life {life}"),
+            EventKind::Crash { fault, call } => format!("CRASH  {fault}{}", on(call)),
+            EventKind::Call { call } => return asked("call", call),
+            EventKind::Fault { call, fault, by } => {
+                let by = by.map_or(String::new(), |ms| format!(" by {}", Time::from_ms(ms)));
+                format!("FAULT  {fault}{}{by}", on(call))
+            }
+            EventKind::Effect { call, outcome } => {
+                return self.call("effect", *call, Some(*outcome));
+            }
+            EventKind::Begin { call } => return asked("begin", call),
+            EventKind::End { call, outcome } => format!("end    #{call} {}", self.told(*outcome)),
+            EventKind::Return { call, outcome } => {
+                format!("return #{call} {}", self.told(*outcome))
+            }
+            EventKind::Settle { call, queue, message, fate } => {
+                format!("settle {queue} {} {fate}{}", message.short(), on(call))
+            }
+            EventKind::Rows { changes } => {
+                let shown: Vec<String> = changes.iter().map(|row| format!("{row:#}")).collect();
+                format!("rows   {}", shown.join("; "))
+            }
+            EventKind::Abort { reason } => format!("ABORT  {reason}"),
+            EventKind::AlarmDropped => "ALARM  dropped after its last retry".into(),
+            EventKind::Log { text } => format!("log    {text}"),
+            EventKind::Panic { message } => format!("PANIC  {message}"),
+            EventKind::Stuck { doing, waits } => format!("STUCK  {doing}, waits for {waits}"),
+            EventKind::Livelock { steps } => format!("LOOPS  still busy after {steps} steps"),
+            EventKind::Calm => "calm   the storm is over".into(),
+        };
+        self.fitted(&text, self.width())
+    }
+
+    /// What was asked in a call and, when it is known, what came of it.
+    pub(super) fn call(&self, verb: &str, call: u32, outcome: Option<OutcomeId>) -> String {
+        let op = self.trace.op(call);
+        let (head, asked) = (format!("{verb:<6} #{call} "), self.plain(&format!("{op:#}")));
+        let told = outcome.map(|outcome| self.told(outcome));
+        // A step's result is told once.
+        let told = told.map_or(String::new(), |told| {
+            let again = columns(&told) > 8 && asked.ends_with(&told);
+            if again { " = kept".into() } else { format!(" = {}", self.plain(&told)) }
+        });
+        if self.wide {
+            return format!("{head}{asked}{told}");
+        }
+        let width = self.width().saturating_sub(columns(&head)).max(NARROWEST);
+        let room = width.saturating_sub(columns(&asked)).max(width / 2);
+        let told = abbreviation::fit(&told, room);
+        let room = width - columns(&told);
+        let asked = match op {
+            Op::D1(_) => abbreviation::fit_sql(&asked, room),
+            _ => abbreviation::fit(&asked, room),
+        };
+        format!("{head}{asked}{told}")
+    }
+
+    /// What was asked in a call, without its number.
+    pub(super) fn asked(&self, call: u32) -> String {
+        let text = self.call("", call, None);
+        text.trim_start().split_once(' ').map_or(String::new(), |(_, asked)| asked.to_string())
+    }
+
+    fn told(&self, outcome: OutcomeId) -> String {
+        self.plain(&Shown(self.trace.outcome(outcome)).to_string())
+    }
+
+    fn fitted(&self, text: &str, width: usize) -> String {
+        let text = self.plain(text);
+        if self.wide { text } else { abbreviation::fit(&text, width) }
+    }
+
+    /// On one line, and with short names unless everything is shown.
+    fn plain(&self, text: &str) -> String {
+        let text = one_line(text);
+        if self.wide { text } else { abbreviation::tokens(&self.names.replace(&text)) }
     }
 }
 
 /// Messages of the platform, of panics and of applications may have line breaks; a line of a trace has none.
-struct OneLine<'a, 'b>(&'a mut fmt::Formatter<'b>);
-
-impl fmt::Write for OneLine<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        for (at, line) in text.split('\n').enumerate() {
-            if at > 0 {
-                self.0.write_str(" / ")?;
-            }
-            self.0.write_str(line.trim_end_matches('\r'))?;
-        }
-        Ok(())
-    }
-}
-
-impl Described<'_> {
-    fn tell(&self, f: &mut impl fmt::Write) -> fmt::Result {
-        let on = |call: &Option<u32>| call.map_or(String::new(), |call| format!(" on #{call}"));
-        let op = |call: &u32| self.trace.op(*call);
-        let shown = |id: &OutcomeId| Shown(self.trace.outcome(*id));
-        match self.kind {
-            EventKind::Boot { life } => write!(f, "boot   life {life}"),
-            EventKind::Crash { fault, call } => write!(f, "CRASH  {fault}{}", on(call)),
-            EventKind::Call { call } => write!(f, "call   #{call} {}", op(call)),
-            EventKind::Fault { call, fault, by } => {
-                write!(f, "FAULT  {fault}{}", on(call))?;
-                by.map_or(Ok(()), |ms| write!(f, " by {}", Time::from_ms(ms)))
-            }
-            EventKind::Effect { call, outcome } => {
-                write!(f, "effect #{call} {} = {}", op(call), shown(outcome))
-            }
-            EventKind::Begin { call } => write!(f, "begin  #{call} {}", op(call)),
-            EventKind::End { call, outcome } => write!(f, "end    #{call} {}", shown(outcome)),
-            EventKind::Return { call, outcome } => write!(f, "return #{call} {}", shown(outcome)),
-            EventKind::Settle { call, queue, message, fate } => {
-                write!(f, "settle {queue} {} {fate}{}", message.short(), on(call))
-            }
-            EventKind::Rows { changes } => {
-                let shown: Vec<String> = changes.iter().map(ToString::to_string).collect();
-                write!(f, "rows   {}", shown.join("; "))
-            }
-            EventKind::Abort { reason } => write!(f, "ABORT  {reason}"),
-            EventKind::AlarmDropped => write!(f, "ALARM  dropped after its last retry"),
-            EventKind::Log { text } => write!(f, "log    {text}"),
-            EventKind::Panic { message } => write!(f, "PANIC  {message}"),
-            EventKind::Stuck { doing, waits } => write!(f, "STUCK  {doing}, waits for {waits}"),
-            EventKind::Livelock { steps } => write!(f, "LOOPS  still busy after {steps} steps"),
-            EventKind::Calm => write!(f, "calm   the storm is over"),
-        }
-    }
+fn one_line(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    lines.join(" / ")
 }
 
 struct Shown<'a>(&'a Outcome);
@@ -106,7 +205,7 @@ struct Shown<'a>(&'a Outcome);
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Ok(reply) => reply.fmt(f),
+            Ok(reply) => write!(f, "{reply:#}"),
             Err(error) => write!(f, "error: {error}"),
         }
     }
@@ -115,22 +214,46 @@ impl fmt::Display for Shown<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::http::Request;
+    use crate::protocol::reply::Reply;
+
+    fn trace(actor: &str, kinds: &[EventKind]) -> Trace {
+        let mut trace = Trace::new(vec![actor.into()]);
+        for kind in kinds {
+            trace.push(Event { at: Time::ZERO, actor: 0, kind: kind.clone() });
+        }
+        trace
+    }
 
     #[test]
     fn an_event_is_one_line_whatever_it_tells() {
-        let mut trace = Trace::new(vec!["web".into()]);
-        let (at, actor) = (Time::ZERO, 0);
-        trace.push(Event { at, actor, kind: EventKind::Log { text: "one\ntwo\r\nthree".into() } });
-        trace.push(Event {
-            at,
-            actor,
-            kind: EventKind::Panic { message: "left: 1\nright: 2".into() },
-        });
-        let text = trace.to_string();
+        let log = EventKind::Log { text: "one\ntwo\r\nthree".into() };
+        let panic = EventKind::Panic { message: "left: 1\nright: 2".into() };
+        let text = trace("web", &[log, panic]).to_string();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(
             text.contains("one / two / three") && text.contains("left: 1 / right: 2"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn no_line_is_too_wide_and_the_wide_form_has_it_all() {
+        let mut trace = Trace::new(vec!["x".repeat(100).as_str().into()]);
+        let body = "y".repeat(500);
+        trace.set_op(
+            0,
+            Op::Fetch { to: "web".into(), request: Request::new("PUT", "/cat", &*body) },
+        );
+        let outcome = trace.keep(Ok(Reply::Rpc("z".repeat(500).into())));
+        trace.push(Event {
+            at: Time::ZERO,
+            actor: 0,
+            kind: EventKind::Effect { call: 0, outcome },
+        });
+        let text = trace.to_string();
+        assert!(text.lines().all(|line| columns(line) <= WIDTH), "{text}");
+        assert!(text.contains("yyy…\" = \"zzz"), "both are cut, and neither is lost: {text}");
+        assert!(trace.wide().contains(&body) && trace.wide().contains(&"x".repeat(100)));
     }
 }

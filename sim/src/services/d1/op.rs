@@ -263,16 +263,23 @@ impl fmt::Display for Op {
             Method::All(statement)
             | Method::Run(statement)
             | Method::First { statement, .. }
-            | Method::Raw { statement, .. } => write!(f, ": {statement}"),
+            | Method::Raw { statement, .. } => {
+                f.write_str(": ")?;
+                statement.fmt(f)
+            }
             Method::Batch(statements) => {
                 let mut separator = ": ";
                 for statement in statements {
-                    write!(f, "{separator}{statement}")?;
+                    f.write_str(separator)?;
+                    statement.fmt(f)?;
                     separator = "; ";
                 }
                 Ok(())
             }
-            Method::Exec(sql) => write!(f, ": {}", OneLine(sql)),
+            Method::Exec(sql) => {
+                f.write_str(": ")?;
+                OneLine(sql).fmt(f)
+            }
             Method::Dump => Ok(()),
         }?;
         match self.read_from {
@@ -286,14 +293,15 @@ impl fmt::Display for Statement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         OneLine(&self.sql).fmt(f)?;
         for (i, value) in self.bindings.iter().enumerate() {
-            write!(f, "{}{value}", if i == 0 { " [" } else { ", " })?;
+            f.write_str(if i == 0 { " [" } else { ", " })?;
+            value.fmt(f)?;
         }
         f.write_str(if self.bindings.is_empty() { "" } else { "]" })
     }
 }
 
 /// SQL with each run of white space made one space; of a long text, as many words as begin within
-/// [`SHOWN`] characters.
+/// [`SHOWN`] characters, or all of them with `{:#}`.
 struct OneLine<'a>(&'a str);
 
 const SHOWN: usize = 72;
@@ -302,7 +310,7 @@ impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut length = 0;
         for word in self.0.split_whitespace() {
-            if length > SHOWN {
+            if length > SHOWN && !f.alternate() {
                 return f.write_str(" …");
             }
             write!(f, "{}{word}", if length == 0 { "" } else { " " })?;

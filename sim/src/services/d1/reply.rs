@@ -92,7 +92,8 @@ impl fmt::Display for Reply {
         let values = |f: &mut fmt::Formatter<'_>, row: &Row| {
             let mut separator = "";
             row.iter().try_for_each(|(name, value)| {
-                write!(f, "{}{name}={value}", std::mem::replace(&mut separator, " "))
+                write!(f, "{}{name}=", std::mem::replace(&mut separator, " "))?;
+                value.fmt(f)
             })
         };
         match &self.answer {
@@ -104,7 +105,8 @@ impl fmt::Display for Reply {
             Answer::Batch(results) => {
                 let mut separator = "";
                 results.iter().try_for_each(|result| {
-                    write!(f, "{}{result}", std::mem::replace(&mut separator, "; "))
+                    f.write_str(std::mem::replace(&mut separator, "; "))?;
+                    result.fmt(f)
                 })
             }
             Answer::Exec { count } => write!(f, "{count} lines"),
@@ -114,7 +116,22 @@ impl fmt::Display for Reply {
 
 impl fmt::Display for D1Result {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows, {} changes", self.results.len(), self.meta.changes)
+        let (rows, changes) = (self.results.len(), self.meta.changes);
+        if !f.alternate() {
+            return write!(f, "{rows} rows, {changes} changes");
+        }
+        let count = |number: u64, one: &str| match number {
+            1 => format!("1 {one}"),
+            number => format!("{number} {one}s"),
+        };
+        let mut parts = Vec::new();
+        if rows > 0 || changes == 0 {
+            parts.push(count(rows as u64, "row"));
+        }
+        if changes > 0 {
+            parts.push(count(changes, "change"));
+        }
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -120,7 +120,10 @@ impl fmt::Display for MessageBody {
     /// JSON is shown as it is, since it brings its own quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.data.text() {
-            Some(text) if self.content_type == ContentType::Json && text.len() <= 40 => {
+            Some(text)
+                if self.content_type == ContentType::Json
+                    && (f.alternate() || text.len() <= 40) =>
+            {
                 f.write_str(text)
             }
             _ => self.data.fmt(f),

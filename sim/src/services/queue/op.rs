@@ -139,11 +139,17 @@ impl fmt::Display for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name(), self.queue())?;
         match self {
-            Op::Send { message, .. } => write!(f, " {message}"),
+            Op::Send { message, .. } => {
+                f.write_str(" ")?;
+                message.fmt(f)
+            }
             Op::SendBatch { messages, delay_seconds, .. } => {
-                let texts: Vec<String> = messages.iter().take(5).map(ToString::to_string).collect();
-                write!(f, " [{}", texts.join(", "))?;
-                match messages.len().saturating_sub(5) {
+                let shown = if f.alternate() { messages.len() } else { 5 };
+                for (at, message) in messages.iter().take(shown).enumerate() {
+                    f.write_str(if at == 0 { " [" } else { ", " })?;
+                    message.fmt(f)?;
+                }
+                match messages.len().saturating_sub(shown) {
                     0 => f.write_str("]")?,
                     more => write!(f, " and {more} more]")?,
                 }

@@ -363,14 +363,18 @@ impl fmt::Display for Op {
                 only_if.as_ref().map_or(Ok(()), |condition| write!(f, " {condition}"))
             }
             Op::Put { body, options, .. } => {
-                write!(f, " {body}")?;
+                f.write_str(" ")?;
+                body.fmt(f)?;
                 options.only_if.as_ref().map_or(Ok(()), |condition| write!(f, " {condition}"))
             }
             Op::Delete { keys, .. } if keys.len() != 1 => write!(f, " ({} keys)", keys.len()),
             Op::List { options: ListOptions { prefix: Some(prefix), .. }, .. } => {
                 write!(f, "/{}*", prefix.escape_debug())
             }
-            Op::UploadPart { part_number, body, .. } => write!(f, " part {part_number} {body}"),
+            Op::UploadPart { part_number, body, .. } => {
+                write!(f, " part {part_number} ")?;
+                body.fmt(f)
+            }
             Op::CompleteMultipartUpload { parts, .. } => write!(f, " ({} parts)", parts.len()),
             Op::Copy { source_bucket, source_key, .. } => {
                 write!(f, " from {source_bucket}/{}", source_key.escape_debug())

@@ -91,7 +91,10 @@ impl fmt::Display for Reply {
         match self {
             Reply::NotFound => f.write_str("not found"),
             Reply::Object(object) => write!(f, "object {}", tags(object)),
-            Reply::ObjectBody { object, body, .. } => write!(f, "{body} {}", tags(object)),
+            Reply::ObjectBody { object, body, .. } => {
+                body.fmt(f)?;
+                write!(f, " {}", tags(object))
+            }
             Reply::Stored(object) => write!(f, "stored {}", tags(object)),
             Reply::PreconditionFailed(None) => f.write_str("precondition failed"),
             Reply::PreconditionFailed(Some(object)) => {

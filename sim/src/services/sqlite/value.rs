@@ -8,6 +8,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::values::body::Body;
+use crate::values::media;
 
 /// One value of SQLite, as plain data.
 ///
@@ -179,9 +180,12 @@ impl fmt::Display for Value {
             Value::Integer(number) => number.fmt(f),
             Value::Real(real) => real.fmt(f),
             Value::Text(text) => match text.char_indices().nth(SHOWN) {
-                Some((end, _)) => write!(f, "'{}…'", &text[..end]),
-                None => write!(f, "'{text}'"),
+                Some((end, _)) if !f.alternate() => write!(f, "'{}…'", &text[..end]),
+                _ => write!(f, "'{text}'"),
             },
+            Value::Blob(bytes) if f.alternate() => {
+                write!(f, "x'{}'", media::describe(bytes.bytes()))
+            }
             Value::Blob(bytes) => write!(f, "x'{} bytes'", bytes.len()),
         }
     }

@@ -268,7 +268,7 @@ impl fmt::Display for Glance<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.text() {
             Some("") => f.write_str("undefined"),
-            Some(text) if text.len() <= 40 => f.write_str(text),
+            Some(text) if f.alternate() || text.len() <= 40 => f.write_str(text),
             _ => self.0.fmt(f),
         }
     }
@@ -287,7 +287,8 @@ impl fmt::Display for Op {
         }
         match self {
             Op::Create { options: CreateOptions { params: Some(params), .. }, .. } => {
-                write!(f, " {}", Glance(params))
+                f.write_str(" ")?;
+                Glance(params).fmt(f)
             }
             Op::CreateBatch { batch, .. } => {
                 let ids = batch.iter().take(5).map(|options| options.id.as_deref().unwrap_or("?"));
@@ -301,13 +302,20 @@ impl fmt::Display for Op {
                 write!(f, " from {}#{}", from.name, from.count.unwrap_or(1))
             }
             Op::SendEvent { event_type, payload, .. } => {
-                write!(f, " {event_type} {}", Glance(payload))
+                write!(f, " {event_type} ")?;
+                Glance(payload).fmt(f)
             }
-            Op::FinishStep { attempt, result, .. } => write!(f, " attempt {attempt}: {result}"),
+            Op::FinishStep { attempt, result, .. } => {
+                write!(f, " attempt {attempt}: ")?;
+                result.fmt(f)
+            }
             Op::Sleep { duration, .. } => write!(f, " {duration}"),
             Op::SleepUntil { until, .. } => write!(f, " {until}"),
             Op::WaitForEvent { event_type, .. } => write!(f, " {event_type}"),
-            Op::Finish { result: Ok(value), .. } => write!(f, " {}", Glance(value)),
+            Op::Finish { result: Ok(value), .. } => {
+                f.write_str(" ")?;
+                Glance(value).fmt(f)
+            }
             Op::Finish { result: Err(error), .. } => write!(f, " threw {error}"),
             _ => Ok(()),
         }

@@ -221,11 +221,17 @@ impl fmt::Display for Reply {
             }
             Reply::Status(InstanceStatus { status, output, error, .. }) => {
                 status.fmt(f)?;
-                output.iter().try_for_each(|output| write!(f, " {}", Glance(output)))?;
+                if let Some(output) = output {
+                    f.write_str(" ")?;
+                    Glance(output).fmt(f)?;
+                }
                 error.iter().try_for_each(|error| write!(f, " {error}"))
             }
             Reply::Done => f.write_str("done"),
-            Reply::Begun(event) => write!(f, "begun {}", Glance(&event.payload)),
+            Reply::Begun(event) => {
+                f.write_str("begun ")?;
+                Glance(&event.payload).fmt(f)
+            }
             Reply::Step(progress) => progress.fmt(f),
         }
     }
@@ -238,7 +244,10 @@ impl fmt::Display for Progress {
             Progress::Until(at) => write!(f, "until {at}"),
             Progress::Value(value) => Glance(value).fmt(f),
             Progress::Slept => f.write_str("slept"),
-            Progress::Event(event) => write!(f, "{} {}", event.event_type, Glance(&event.payload)),
+            Progress::Event(event) => {
+                write!(f, "{} ", event.event_type)?;
+                Glance(&event.payload).fmt(f)
+            }
             Progress::Thrown(error) => write!(f, "throws {error}"),
             Progress::Ignored => f.write_str("ignored"),
         }

@@ -59,7 +59,7 @@ impl<'a> History<'a> {
             let event = violation.finding.event;
             let event = event.map_or(String::new(), |at| format!(" (event {})", at + 1));
             let said = format!("{promise}: {}{event}", violation.finding.message);
-            labelled(&mut text, "broken", &said);
+            labelled(&mut text, "broken", &self.played.run.trace.abbreviated(&said));
         }
         text
     }

@@ -77,3 +77,46 @@ fn every_history_in_the_snapshots_still_has_its_scenario() {
         assert!(stories.contains(&name), "{} has no scenario", snapshot.display());
     }
 }
+
+/// The histories that are pinned, without what insta writes before them.
+fn histories() -> Vec<(PathBuf, String)> {
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a file of the project");
+        let history = text.splitn(3, "---\n").nth(2).expect("insta writes a head").to_string();
+        (path, history)
+    };
+    files(&root().join("tests/snapshots")).into_iter().map(read).collect()
+}
+
+#[test]
+fn no_line_of_a_history_is_wider_than_120_columns() {
+    for (path, history) in histories() {
+        for line in history.lines() {
+            assert!(line.chars().count() <= 120, "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn half_of_the_failures_of_the_plans_fit_sixty_lines() {
+    let failures = histories().into_iter().filter(|(_, history)| history.contains("\nbroken "));
+    let mut lines: Vec<usize> = failures.map(|(_, history)| history.lines().count()).collect();
+    lines.sort_unstable();
+    assert!(lines.len() > 40 && lines[lines.len() / 2] <= 60, "{lines:?}");
+}
+
+#[test]
+fn actors_have_short_names_that_are_theirs_alone() {
+    for path in scripts() {
+        let trace = plan(&path).play().unwrap().run.trace;
+        let mut known: Vec<(String, String)> = Vec::new();
+        for event in trace.events() {
+            let (long, short) = (trace.actor(event).to_string(), trace.actor_short(event));
+            assert!(short.chars().count() <= 24, "{short}");
+            if !known.iter().any(|(name, _)| *name == long) {
+                assert!(known.iter().all(|(_, taken)| *taken != short), "{short} twice");
+                known.push((long, short));
+            }
+        }
+    }
+}

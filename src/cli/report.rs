@@ -36,7 +36,8 @@ pub fn explain(failing: &Failing) -> String {
         None => "no single event: something that should have happened did not".into(),
     };
     let mut text = String::new();
-    let _ = writeln!(text, "{}   {promise}: {}", bad("BROKEN"), violation.finding.message);
+    let message = run.trace.abbreviated(&violation.finding.message);
+    let _ = writeln!(text, "{}   {promise}: {message}", bad("BROKEN"));
     let _ = writeln!(text, "  event  {event}");
     let _ = writeln!(text, "  story  {scenario}");
     let _ = writeln!(text, "  from   {origin}");

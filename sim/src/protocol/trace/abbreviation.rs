@@ -5,8 +5,9 @@ use crate::values::time::{EPOCH_MS, Time};
 
 /// From so many hexadecimal digits on, eight are shown.
 const HEX_MIN: usize = 16;
-/// The lengths to which quoted texts are cut, in turn, until the line fits.
-const QUOTED: [usize; 4] = [60, 40, 24, 12];
+/// The lengths to which quoted texts are cut, in steps of four, until the line fits.
+const QUOTED_MAX: usize = 80;
+const QUOTED_MIN: usize = 12;
 /// A number up to this long after the beginning of the run, in milliseconds, is a moment of it: 100 days.
 const RUN_MS: u64 = 100 * 86_400_000;
 
@@ -16,14 +17,28 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     if columns(&short) <= width {
         return short;
     }
-    let mut cut = short;
-    for limit in QUOTED {
-        cut = quotes(&cut, limit);
-        if columns(&cut) <= width {
-            return cut;
-        }
+    let limits = (QUOTED_MIN..=QUOTED_MAX).rev().step_by(4);
+    let fits = limits.map(|limit| quotes(&short, limit)).find(|cut| columns(cut) <= width);
+    fits.unwrap_or_else(|| end(&quotes(&short, QUOTED_MIN), width))
+}
+
+/// `text` on lines of at most `first` and then `next` columns, broken between words where that is possible.
+pub(super) fn wrapped(text: &str, first: usize, next: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut rest: Vec<char> = text.chars().collect();
+    while !rest.is_empty() {
+        let width = if lines.is_empty() { first } else { next };
+        let at = if rest.len() <= width {
+            rest.len()
+        } else {
+            let space = rest[..=width].iter().rposition(|c| *c == ' ');
+            space.filter(|at| *at > width / 2).unwrap_or(width)
+        };
+        let after = rest.split_off(at);
+        lines.push(rest.iter().collect::<String>().trim_end().to_string());
+        rest = after.into_iter().skip_while(|c| *c == ' ').collect();
     }
-    end(&cut, width)
+    lines
 }
 
 /// A statement with its bindings in at most `width` columns. Lists of columns go first, and the bindings last:
@@ -32,14 +47,15 @@ pub(super) fn fit_sql(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.into();
     }
-    let text = quotes(&lists(text), QUOTED[2]);
+    let text = quotes(&lists(text), 24);
     if columns(&text) <= width {
         return text;
     }
     let bindings = text.rfind(" [").filter(|_| text.ends_with(']'));
     match bindings.map(|at| (&text[..at], &text[at..])) {
         Some((statement, bindings)) if columns(statement) > width / 2 => {
-            let bindings = end(bindings, (width / 2).max(width.saturating_sub(columns(statement))));
+            let room = (width / 3).max(width.saturating_sub(columns(statement)));
+            let bindings = end(bindings, room);
             end(statement, width - columns(&bindings)) + &bindings
         }
         _ => end(&text, width),
@@ -84,7 +100,7 @@ pub(super) fn end(text: &str, width: usize) -> String {
         return text.into();
     }
     let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    kept.trim_end().to_string() + "…"
+    kept.trim_end_matches([' ', '…']).to_string() + "…"
 }
 
 /// Hexadecimal names, UUIDs and calendar times in their short forms.
@@ -215,11 +231,17 @@ mod tests {
     #[test]
     fn quoted_texts_are_cut_before_the_line_is() {
         let text = format!("put \"{}\" = stored", "x".repeat(80));
-        assert_eq!(fit(&text, 60), format!("put \"{}…\" = stored", "x".repeat(39)));
+        assert_eq!(fit(&text, 60), format!("put \"{}…\" = stored", "x".repeat(43)));
         assert_eq!(fit("the client's clock isn't late", 20), "the client's clock…");
         let json = format!("{{\"a\":\"{}\",\"b\":1}}", "y".repeat(50));
         assert_eq!(fit(&json, 40), format!("{{\"a\":\"{}…\",\"b\":1}}", "y".repeat(23)));
         assert_eq!(quotes(r#""a\"bcdef" 'x'"#, 4), r#""a\"…" 'x'"#);
+    }
+
+    #[test]
+    fn what_must_not_be_cut_is_broken_between_words() {
+        assert_eq!(wrapped("rows one two three", 8, 6), ["rows one", "two", "three"]);
+        assert_eq!(wrapped("abcdefghij", 4, 3), ["abcd", "efg", "hij"]);
     }
 
     #[test]

@@ -191,7 +191,12 @@ fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
         };
         numbers.extend(before);
         numbers.sort_unstable();
-        let marked = numbers.iter().any(|at| marked.contains(at));
+        let (mut what, marked) = (what, numbers.iter().any(|at| marked.contains(at)));
+        if marked && numbers.len() == 1 {
+            let mut whole = text.broken(event);
+            what = whole.remove(0);
+            rows = whole;
+        }
         lines.push(Line { at: event.at, events: numbers, actor, text: what, rows, marked });
     }
     lines

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Trace, abbreviation};
 
 /// The width of the actor column.
-pub(super) const WIDTH: usize = 24;
+pub(super) const WIDTH: usize = 20;
 
 /// How actors are called in a history.
 #[derive(Debug)]
@@ -59,7 +59,7 @@ impl Names {
     }
 }
 
-/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `OrganizationWor…875edc86`: as much of the beginning as fits,
+/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `Organizatio…875edc86`: as much of the beginning as fits,
 /// and the digits by which the texts call it.
 fn shorten(name: &str) -> String {
     let short = abbreviation::tokens(name);
@@ -106,7 +106,7 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) =
             names(&["r2", "GENERATION:019b76da-a802-7569-a161-e52fa3730902", &workflow]);
-        assert_eq!(short, ["r2", "GENERATION:…a3730902", "OrganizationWor…875edc86"]);
+        assert_eq!(short, ["r2", "GENERATION:…a3730902", "Organizatio…875edc86"]);
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         let other = format!("OrganizationWorkflow/other_{HEX}");
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) = names(&[&workflow, &other, "é".repeat(40).as_str()]);
-        assert_eq!(short[1], "OrganizationWor…875edc~2");
+        assert_eq!(short[1], "Organizatio…875edc~2");
         assert!(short.iter().all(|name| abbreviation::columns(name) <= WIDTH), "{short:?}");
     }
 
@@ -123,6 +123,6 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (trace, _) = names(&[&workflow]);
         let text = format!("workflow.begin {workflow}@1");
-        assert_eq!(Names::new(&trace).replace(&text), "workflow.begin OrganizationWor…875edc86@1");
+        assert_eq!(Names::new(&trace).replace(&text), "workflow.begin Organizatio…875edc86@1");
     }
 }

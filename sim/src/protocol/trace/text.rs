@@ -23,8 +23,8 @@ use crate::values::time::Time;
 
 /// No line of a history is wider.
 pub(super) const WIDTH: usize = 120;
-/// What the columns before the actor take, at most, with the spaces between the columns.
-const BEFORE: usize = 23;
+/// So many lines are shown of an event where a promise is broken.
+const BROKEN_MAX: usize = 6;
 /// A text is never cut to fewer columns than this.
 const NARROWEST: usize = 40;
 /// The width of the word that says what kind of event it is.
@@ -50,6 +50,16 @@ impl Trace {
         Text::new(self).describe(event)
     }
 
+    /// The name of whom an event happened to, as the text form has it: at most 20 columns, and no other's.
+    pub fn actor_short(&self, event: &Event) -> String {
+        Names::new(self).of(event.actor).to_string()
+    }
+
+    /// `text` with the names, the hexadecimal digits and the times as this history has them.
+    pub fn abbreviated(&self, text: &str) -> String {
+        Text::new(self).plain(text)
+    }
+
     /// The text form with nothing abbreviated, however long its lines become.
     pub fn wide(&self) -> String {
         let text = Text { wide: true, ..Text::new(self) };
@@ -63,16 +73,22 @@ pub(super) struct Text<'a> {
     pub(super) names: Names,
     /// Whether everything is shown in full.
     wide: bool,
+    /// What the columns before the actor take with the spaces between the columns, in either form.
+    before: usize,
 }
 
 impl<'a> Text<'a> {
     pub(super) fn new(trace: &'a Trace) -> Text<'a> {
-        Text { trace, names: Names::new(trace), wide: false }
+        let time = trace.events().iter().map(|event| columns(&event.at.to_string())).max();
+        let digits = trace.events().len().to_string().len();
+        let (plain, folded) =
+            (10.max(time.unwrap_or(0)) + 6, 2 + time.unwrap_or(0) + 2 * digits + 2);
+        Text { trace, names: Names::new(trace), wide: false, before: plain.max(folded) + 4 }
     }
 
     /// How many columns there are for what happened.
     pub(super) fn width(&self) -> usize {
-        if self.wide { usize::MAX } else { WIDTH - BEFORE - self.names.width }
+        if self.wide { usize::MAX } else { WIDTH - self.before - self.names.width }
     }
 
     /// The event at `index` with all its columns, and a line break after each line.
@@ -104,7 +120,8 @@ impl<'a> Text<'a> {
         match &event.kind {
             EventKind::Rows { changes } => {
                 let width = self.width().saturating_sub(VERB);
-                changes.iter().map(|change| self.fitted(&format!("{change:#}"), width)).collect()
+                let told = changes.iter().map(|change| change.told(self.wide));
+                told.map(|told| self.fitted(&told, width)).collect()
             }
             _ => Vec::new(),
         }
@@ -134,7 +151,7 @@ impl<'a> Text<'a> {
                 format!("settle {queue} {} {fate}{}", message.short(), on(call))
             }
             EventKind::Rows { changes } => {
-                let shown: Vec<String> = changes.iter().map(|row| format!("{row:#}")).collect();
+                let shown: Vec<String> = changes.iter().map(|row| row.told(self.wide)).collect();
                 format!("rows   {}", shown.join("; "))
             }
             EventKind::Abort { reason } => format!("ABORT  {reason}"),
@@ -161,8 +178,9 @@ impl<'a> Text<'a> {
         if self.wide {
             return format!("{head}{asked}{told}");
         }
-        let width = self.width().saturating_sub(columns(&head)).max(NARROWEST);
-        let room = width.saturating_sub(columns(&asked)).max(width / 2);
+        // The number of the call is no part of it: the same question is cut at the same place.
+        let width = self.width().saturating_sub(columns("effect #999 ")).max(NARROWEST);
+        let room = width.saturating_sub(columns(&asked)).max(width / 3);
         let told = abbreviation::fit(&told, room);
         let room = width - columns(&told);
         let asked = match op {
@@ -180,6 +198,26 @@ impl<'a> Text<'a> {
 
     fn told(&self, outcome: OutcomeId) -> String {
         self.plain(&Shown(self.trace.outcome(outcome)).to_string())
+    }
+
+    /// What happened at a place where the reader needs every word: not cut, but broken into lines.
+    pub(super) fn broken(&self, event: &Event) -> Vec<String> {
+        let whole = match &event.kind {
+            EventKind::Rows { changes } => {
+                let told: Vec<String> = changes.iter().map(|change| change.told(false)).collect();
+                self.plain(&format!("rows   {}", told.join("; ")))
+            }
+            _ => {
+                let wide = Text { trace: self.trace, names: Names::new(self.trace), ..*self };
+                self.plain(&Text { wide: true, ..wide }.describe(event))
+            }
+        };
+        let mut lines = abbreviation::wrapped(&whole, self.width(), self.width() - VERB);
+        if lines.len() > BROKEN_MAX {
+            lines.truncate(BROKEN_MAX);
+            lines.push("…".into());
+        }
+        lines
     }
 
     fn fitted(&self, text: &str, width: usize) -> String {

@@ -48,45 +48,75 @@ impl RowChange {
 }
 
 impl RowChange {
-    fn tell(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// The change as a history tells it: no column that is NULL, no key twice, `column: old → new` for what an
+    /// update changed, and times last. Unless it is told `whole`, long texts that begin alike are shown from shortly
+    /// before they differ.
+    pub(crate) fn told(&self, whole: bool) -> String {
         let (verb, row) = match (&self.before, &self.after) {
             (None, Some(row)) => ("insert", row),
             (Some(row), None) => ("delete", row),
             (Some(row), Some(_)) => ("update", row),
-            (None, None) => return Ok(()),
+            (None, None) => return format!("nothing {}", self.table),
         };
-        write!(f, "{verb} {}#", self.table)?;
-        for (at, value) in self.key.iter().enumerate() {
-            write!(f, "{}{value:#}", if at == 0 { "" } else { "," })?;
-        }
-        let told = |value: &Value| *value != Value::Null && !self.key.contains(value);
-        let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) else {
-            let mut columns = row.iter().filter(|(_, value)| told(value));
-            return columns.try_for_each(|(name, value)| write!(f, " {name}={value:#}"));
-        };
-        // A rowid says little about which row it is; the first column is nearly always its name.
-        let changed = |old: &Value, name: &str| self.value_after(name) != Some(old);
-        match (&self.key[..], before.first()) {
-            ([Value::Integer(_)], Some((name, value))) if told(value) && !changed(value, name) => {
-                write!(f, " {name}={value:#}")?;
+        let key: Vec<String> = self.key.iter().map(|value| format!("{value:#}")).collect();
+        let rowid = matches!(self.key[..], [Value::Integer(_)]);
+        let mut columns: Vec<(bool, String)> = Vec::new();
+        let one = |(name, value): &(Arc<str>, Value)| (moment(value), format!("{name}={value:#}"));
+        let told = |value: &Value| *value != Value::Null && (rowid || !self.key.contains(value));
+        if let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) {
+            // A rowid says little about which row it is; the first column is nearly always its name.
+            let named = before.first().zip(after.first()).filter(|(old, new)| rowid && old == new);
+            columns.extend(named.filter(|(old, _)| told(&old.1)).map(|(old, _)| one(old)));
+            for ((name, old), (_, new)) in before.iter().zip(after).filter(|(old, new)| old != new)
+            {
+                let (from, to) = if whole { both(old, new) } else { differing(old, new) };
+                columns.push((moment(new) || moment(old), format!("{name}: {from} → {to}")));
             }
-            _ => {}
+        } else {
+            columns.extend(row.iter().filter(|(_, value)| told(value)).map(one));
         }
-        let mut both = before.iter().zip(after).filter(|((_, old), (_, new))| old != new);
-        both.try_for_each(|((name, old), (_, new))| write!(f, " {name}: {old:#} → {new:#}"))
+        columns.sort_by_key(|(moment, _)| *moment);
+        let columns: String = columns.iter().map(|(_, column)| format!(" {column}")).collect();
+        format!("{verb} {}#{}{columns}", self.table, key.join(","))
     }
+}
+
+/// Whether a number is a time of the calendar, in seconds or milliseconds of this century.
+fn moment(value: &Value) -> bool {
+    let Value::Integer(number) = value else { return false };
+    matches!(number, 1_600_000_000..4_000_000_000 | 1_600_000_000_000..4_000_000_000_000)
+}
+
+fn both(old: &Value, new: &Value) -> (String, String) {
+    (format!("{old:#}"), format!("{new:#}"))
+}
+
+/// Two texts without the beginning that they share, when it is long.
+fn differing(old: &Value, new: &Value) -> (String, String) {
+    /// What is shown before the difference, and from what length on the rest is left out.
+    const KEPT: usize = 12;
+    const LONG: usize = 20;
+    let (Value::Text(one), Value::Text(two)) = (old, new) else { return both(old, new) };
+    let shared = one.chars().zip(two.chars()).take_while(|(one, two)| one == two).count();
+    if shared < LONG {
+        return both(old, new);
+    }
+    let rest = |text: &str| {
+        let rest: String = text.chars().skip(shared - KEPT).collect();
+        format!("'…{rest}'")
+    };
+    (rest(one), rest(two))
 }
 
 fn find<'a>(row: &'a Row, column: &str) -> Option<&'a Value> {
     row.iter().find(|(name, _)| &**name == column).map(|(_, value)| value)
 }
 
-/// `{}` is a glance. `{:#}` is for a history: values in full, no column that is NULL, no key twice, and
-/// `column: old → new` for what an update changed.
+/// `{}` is a glance; `{:#}` is what a history tells.
 impl fmt::Display for RowChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if f.alternate() {
-            return self.tell(f);
+            return f.write_str(&self.told(true));
         }
         let verb = match (&self.before, &self.after) {
             (None, _) => "insert",
@@ -140,6 +170,24 @@ mod tests {
                 "insert pairs#'a',7",
                 "delete cats#1 name='Tom' age=4",
             ]
+        );
+    }
+
+    #[test]
+    fn long_texts_are_shown_from_where_they_differ_and_times_come_last() {
+        let mut db = Database::open(0);
+        db.exec("create table t(name text, at int, json text)", &[]).unwrap();
+        db.exec("insert into t values ('a', 1767225600000, '0123456789abcdefghij one')", &[])
+            .unwrap();
+        db.exec("update t set json = '0123456789abcdefghij two', at = 1767225600001", &[]).unwrap();
+        let lines: Vec<_> = db.take_changes().iter().map(|change| change.told(false)).collect();
+        assert_eq!(
+            lines[0],
+            "insert t#1 name='a' json='0123456789abcdefghij one' at=1767225600000"
+        );
+        assert_eq!(
+            lines[1],
+            "update t#1 name='a' json: '…abcdefghij one' → '…abcdefghij two' at: 1767225600000 → 1767225600001"
         );
     }
 }

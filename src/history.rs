@@ -49,7 +49,7 @@ impl<'a> History<'a> {
         let mut text = String::new();
         labelled(&mut text, "story", &self.plan.script().story);
         labelled(&mut text, "system", &system);
-        labelled(&mut text, "faults", &self.faults());
+        labelled(&mut text, "faults", &self.played.run.trace.abbreviated(&self.faults()));
         if self.played.violations.is_empty() {
             labelled(&mut text, "verdict", "every promise holds");
         }

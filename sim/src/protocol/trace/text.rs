@@ -172,8 +172,8 @@ impl<'a> Text<'a> {
         let told = outcome.map(|outcome| self.told(outcome));
         // A step's result is told once.
         let told = told.map_or(String::new(), |told| {
-            let again = columns(&told) > 8 && asked.ends_with(&told);
-            if again { " = kept".into() } else { format!(" = {}", self.plain(&told)) }
+            let again = asked.ends_with(&format!(": {told}"));
+            if again { String::new() } else { format!(" = {told}") }
         });
         if self.wide {
             return format!("{head}{asked}{told}");

@@ -305,6 +305,10 @@ impl fmt::Display for Op {
                 write!(f, " {event_type} ")?;
                 Glance(payload).fmt(f)
             }
+            Op::FinishStep { attempt: 1, result, .. } if f.alternate() => {
+                f.write_str(": ")?;
+                result.fmt(f)
+            }
             Op::FinishStep { attempt, result, .. } => {
                 write!(f, " attempt {attempt}: ")?;
                 result.fmt(f)

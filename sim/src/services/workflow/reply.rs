@@ -240,6 +240,7 @@ impl fmt::Display for Reply {
 impl fmt::Display for Progress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Progress::Run { attempt, .. } if f.alternate() => write!(f, "attempt {attempt}"),
             Progress::Run { attempt, .. } => write!(f, "run attempt {attempt}"),
             Progress::Until(at) => write!(f, "until {at}"),
             Progress::Value(value) => Glance(value).fmt(f),

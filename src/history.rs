@@ -14,14 +14,14 @@ const LABEL: usize = 9;
 /// A played scenario with its header.
 #[derive(Debug)]
 pub struct History<'a> {
-    plan: &'a Playable,
+    playable: &'a Playable,
     played: &'a Played,
 }
 
 impl<'a> History<'a> {
-    /// The history of `plan`, as it was played.
-    pub fn new(plan: &'a Playable, played: &'a Played) -> History<'a> {
-        History { plan, played }
+    /// The history of `playable`, as it was played.
+    pub fn new(playable: &'a Playable, played: &'a Played) -> History<'a> {
+        History { playable, played }
     }
 
     /// At most 120 columns wide, with the events of undisturbed calls joined.
@@ -43,18 +43,17 @@ impl<'a> History<'a> {
 
     /// The story, the system, what went wrong in the platform, and which promises are broken.
     pub fn header(&self) -> String {
-        let variant = self.plan.system.variant(self.plan.variant);
-        let about = variant.map_or("", |variant| variant.about);
-        let system = format!("{}, variant {}: {about}", self.plan.system.name, self.plan.variant);
+        let (system, variant) = (self.playable.system, self.playable.variant);
+        let system = format!("{}, variant {}: {}", system.name, variant.name, variant.about);
         let mut text = String::new();
-        labelled(&mut text, "story", &self.plan.script().story);
+        labelled(&mut text, "story", &self.playable.script().story);
         labelled(&mut text, "system", &system);
         labelled(&mut text, "faults", &self.played.run.trace.abbreviated(&self.faults()));
         if self.played.violations.is_empty() {
             labelled(&mut text, "verdict", "every promise holds");
         }
         for violation in &self.played.violations {
-            let promise = self.plan.system.promise(violation.promise);
+            let promise = self.playable.system.promise(violation.promise);
             let promise = promise.map_or_else(|| violation.promise.into(), ToString::to_string);
             let event = violation.finding.event;
             let event = event.map_or(String::new(), |at| format!(" (event {})", at + 1));
@@ -66,7 +65,7 @@ impl<'a> History<'a> {
 
     /// What went wrong in the platform, in words.
     fn faults(&self) -> String {
-        let script = self.plan.script();
+        let script = self.playable.script();
         let kills = script.scenario.kills.iter().map(killed);
         let mut words: Vec<String> =
             script.scenario.faults.iter().map(struck).chain(kills).collect();

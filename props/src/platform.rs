@@ -50,7 +50,7 @@ fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
         {
             return Err(Finding::at(
                 at,
-                format!("{}: {}", trace.actor(event), trace.describe(event)),
+                format!("{}: {}", trace.actor_short(event), trace.describe(event)),
             ));
         }
     }

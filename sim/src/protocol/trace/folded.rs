@@ -322,3 +322,76 @@ fn repeats(lines: &[Line]) -> Vec<Part<'_>> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Event;
+    use super::*;
+    use crate::protocol::error::Error;
+    use crate::protocol::fault::Fault;
+    use crate::protocol::http::Request;
+    use crate::protocol::reply::Reply;
+
+    /// A client's call to a worker, with the events between `begin` and `end` that are given.
+    fn trace(between: &[(u16, EventKind)], heard: bool) -> Trace {
+        let mut trace = Trace::new(["client", "web"].map(Into::into).into());
+        trace.set_op(0, Op::Fetch { to: "web".into(), request: Request::new("GET", "/", "") });
+        let (done, lost) = (trace.keep(Ok(Reply::Done)), trace.keep(Err(Error::NetworkLost)));
+        let outcome = if heard { done } else { lost };
+        let first = [(0, EventKind::Call { call: 0 }), (1, EventKind::Begin { call: 0 })];
+        let last = [
+            (1, EventKind::End { call: 0, outcome: done }),
+            (0, EventKind::Return { call: 0, outcome }),
+        ];
+        for (actor, kind) in first.iter().chain(between).chain(&last).cloned() {
+            trace.push(Event { at: Time::ZERO, actor, kind });
+        }
+        trace
+    }
+
+    fn log(text: &str) -> (u16, EventKind) {
+        (1, EventKind::Log { text: text.into() })
+    }
+
+    #[test]
+    fn a_call_without_faults_is_one_line_and_with_work_in_between_it_is_two() {
+        let whole = trace(&[], true).folded(&[]);
+        assert_eq!(whole, " 0.000s 1-4  client  call   #0 fetch web GET / = done\n");
+        let lines = trace(&[log("hello")], true).folded(&[]);
+        let lines: Vec<&str> = lines.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                " 0.000s 1-2  client  call   #0 fetch web GET /",
+                " 0.000s   3  web     log    hello",
+                " 0.000s 4-5  web     end    #0 done",
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_that_went_wrong_is_folded() {
+        let lost = trace(&[], false).folded(&[]);
+        assert!(lost.contains("end    #0 done") && lost.contains("return #0 error"), "{lost}");
+        let fault = EventKind::Fault { call: Some(0), fault: Fault::LoseReply, by: None };
+        assert_eq!(trace(&[(1, fault)], true).folded(&[]).lines().count(), 5);
+    }
+
+    #[test]
+    fn an_event_that_breaks_a_promise_is_marked_and_shown() {
+        let shown = trace(&[], true).folded(&[3]);
+        assert!(
+            shown.lines().any(|line| line.starts_with("> 0.000s") || line.starts_with(">0.000s")),
+            "{shown}"
+        );
+        assert!(shown.contains("return #0 done"), "{shown}");
+    }
+
+    #[test]
+    fn a_cycle_is_shown_once_with_how_often_it_came() {
+        let cycle = [log("one"), log("two")];
+        let text = trace(&cycle.repeat(5), true).folded(&[]);
+        assert_eq!(text.matches("log    one").count(), 1, "{text}");
+        assert!(text.contains("… these 2 lines 4 more times, until 0.000s"), "{text}");
+    }
+}

@@ -94,6 +94,7 @@ fn struck(rule: &ScriptedFault) -> String {
         Fault::Fail => format!("{calls} {is} refused with a transient error{code}"),
         Fault::LoseRequest => format!("{calls} {is} lost on the way"),
         Fault::LoseReply => format!("the reply to {calls} is lost"),
+        Fault::LateReply => format!("the reply to {calls} is late{by}"),
         Fault::Duplicate if many => format!("{calls} happen twice"),
         Fault::Duplicate => format!("{calls} happens twice"),
         Fault::Reorder => format!("{calls} {is} overtaken"),

@@ -37,8 +37,8 @@ pub struct Args {
     /// For enumerate: how many choices of a run may deviate from the benign one.
     #[arg(long, default_value_t = 2)]
     max_deviations: usize,
-    /// The faults that may happen, separated by commas; guided ignores it [default: all but lose_event,
-    /// which no system survives].
+    /// The faults that may happen, separated by commas; guided ignores it [default: those that
+    /// `list` shows without a remark].
     // `--storm` is the former name, which scripts may still use.
     #[arg(long, alias = "storm", value_delimiter = ',')]
     faults: Vec<Fault>,

@@ -87,6 +87,10 @@ impl Verdict {
             }
             Fault::LoseRequest | Fault::LoseEvent => Verdict::Request(Transit::Never),
             Fault::LoseReply => Verdict::Reply(Transit::Never),
+            Fault::LateReply => {
+                let by = by.unwrap_or_else(|| DELAYS[amount(DELAYS.len())]);
+                Verdict::Reply(Transit::After(by))
+            }
             Fault::Duplicate => Verdict::Request(Transit::Twice),
             Fault::FewLabels => {
                 Verdict::FewLabels(code.map_or_else(|| amount(ai::LABELS), |code| code as usize))

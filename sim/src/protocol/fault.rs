@@ -220,6 +220,21 @@ faults! {
         // A replica that lags behind by no writes is the primary.
         code: Codes::In(1..=u32::MAX),
     }
+    LateReply {
+        id: 15,
+        name: "late_reply",
+        help: "the request takes effect at once, its reply arrives late, perhaps too late (by = \"30s\")",
+        classes: &[
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
+        explored: false,
+        by: true,
+    }
     Evict {
         id: 10,
         name: "evict",

@@ -65,6 +65,40 @@ fn a_lost_reply_leaves_the_effect() {
 }
 
 #[test]
+fn a_late_reply_follows_its_effect_after_the_time_asked_for() {
+    let by = Some(Duration::from_secs(7));
+    let run = one(ScriptedFault { by, ..ScriptedFault::once(Fault::LateReply, "r2.put") });
+    assert_eq!(lines(&run, "FAULT"), ["web FAULT late_reply on #1 by 7.000s"]);
+    let text = run.trace.to_string();
+    let seconds = |part: &str| -> f64 {
+        let line = text.lines().find(|line| line.contains(part)).expect(part);
+        line.split_whitespace().next().unwrap().trim_end_matches('s').parse().unwrap()
+    };
+    assert!(seconds("effect #1") < 1.0 && seconds("return #1") >= 7.0, "{text}");
+    assert_eq!(count(&run, "error"), 0);
+}
+
+#[test]
+fn a_late_reply_beyond_patience_is_not_heard() {
+    let by = Some(Duration::from_secs(60));
+    let run = one(ScriptedFault { by, ..ScriptedFault::once(Fault::LateReply, "r2.put") });
+    assert_eq!(count(&run, "effect #1"), 1);
+    assert_eq!(lines(&run, "return #1"), ["web return #1 error: Network connection lost."]);
+}
+
+#[test]
+fn late_replies_are_drawn_when_they_are_asked_for() {
+    let faults: FaultSet = [Fault::LateReply].into_iter().collect();
+    let scenario =
+        Scenario { requests: uploads(&[0, 3]), drawn_faults: faults, ..Scenario::default() };
+    let drawn = (0..50).any(|seed| {
+        let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
+        count(&simulate(&scenario, &source, &mount).unwrap(), "late_reply") > 0
+    });
+    assert!(drawn && !FaultSet::explored().contains(Fault::LateReply));
+}
+
+#[test]
 fn a_duplicate_takes_effect_twice_and_answers_once() {
     let run = one(ScriptedFault::once(Fault::Duplicate, "r2.put"));
     assert_eq!(count(&run, "effect #1"), 2);

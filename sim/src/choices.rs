@@ -25,16 +25,16 @@ pub enum Source {
     Tape(Tape),
     /// From a seed, under the weather of a swarm.
     Random {
-        /// The seed.
+        /// The seed of the draws.
         seed: u64,
-        /// The weather.
+        /// How often each fault is drawn.
         swarm: Swarm,
     },
     /// From a seed, with deliveries ordered by random priorities that change `depth` times.
     Pct {
-        /// The seed.
+        /// The seed of the draws.
         seed: u64,
-        /// The weather.
+        /// How often each fault is drawn.
         swarm: Swarm,
         /// How often a priority drops during the run.
         depth: u32,
@@ -44,7 +44,7 @@ pub enum Source {
 /// How likely each outcome is when it is generated. A tape stores the outcome, never the odds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Odds<'a> {
-    /// All alike.
+    /// Every outcome is equally likely.
     Even,
     /// The benign one unless a chance in 1024 says otherwise; then all others alike.
     Rare(u16),
@@ -63,7 +63,7 @@ pub struct Draw {
     pub host: u16,
     /// The turn at this site, counting from 1.
     pub nth: u32,
-    /// The outcome.
+    /// The outcome that was chosen.
     pub value: u32,
     /// Out of how many.
     pub of: u32,
@@ -146,7 +146,7 @@ impl Choices {
         self.choose_here(kind, host, op, of, odds)
     }
 
-    /// The same, compiled for one site: for those that every call passes.
+    /// Like `choose`, inlined, for the sites that every call passes.
     #[inline(always)]
     pub fn choose_here(
         &mut self,

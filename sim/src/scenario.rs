@@ -56,7 +56,7 @@ pub struct ClientRequest {
     pub from: Arc<str>,
     /// To which worker; the first that serves requests when not said.
     pub to: Option<Arc<str>>,
-    /// The request.
+    /// The request that is sent.
     pub request: Request,
     /// How often the sender tries again when nothing comes back or the answer is a 5xx.
     pub retries: u32,
@@ -74,7 +74,7 @@ impl ClientRequest {
         ClientRequest { at, from: "client".into(), to: None, request, retries: 0 }
     }
 
-    /// The same, tried again up to `retries` times.
+    /// Lets the sender try again up to `retries` times.
     pub fn retried(mut self, retries: u32) -> ClientRequest {
         self.retries = retries;
         self
@@ -84,9 +84,9 @@ impl ClientRequest {
 /// A host that dies at a given time.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Kill {
-    /// When.
+    /// The time of the crash.
     pub at: Time,
-    /// Which host.
+    /// The name of the host that crashes.
     pub host: Arc<str>,
     /// How long it stays down; drawn when not said.
     pub down: Option<Duration>,

@@ -20,7 +20,7 @@ use crate::protocol::site::Site;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Deviation {
-    /// Where.
+    /// The site of the choice.
     pub site: Site,
     /// The turn at that site, counting from 1.
     pub nth: u32,

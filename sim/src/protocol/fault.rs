@@ -17,7 +17,7 @@ use crate::values::call::CallClass;
 /// What there is to know about a fault, apart from what it does.
 #[derive(Debug)]
 pub struct FaultKind {
-    /// The fault.
+    /// The fault that is described.
     pub fault: Fault,
     /// Its number for ever: it is hashed into traces, and swarms draw in this order. Neither may
     /// change when a fault is added, because failure files and seeds depend on them.

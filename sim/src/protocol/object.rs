@@ -19,8 +19,8 @@ pub struct ObjectId {
     host: Arc<str>,
 }
 
-/// What an id was made from. The digits of a name are worked out when somebody asks: most stubs are
-/// got by name, and a digest takes longer than the call.
+/// What an id was made from. The digits of a name are computed on demand: most stubs are made
+/// from names, and a digest takes longer than the call.
 #[derive(Clone, Debug)]
 enum Origin {
     Name(Arc<str>),
@@ -134,7 +134,7 @@ impl AlarmInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectError {
-    /// The text.
+    /// The text of the error.
     pub message: Arc<str>,
     /// The object's own code threw it.
     pub remote: bool,

@@ -35,60 +35,60 @@ pub enum Op {
     Workflow(workflow::Op),
     /// A request to a worker.
     Fetch {
-        /// The worker.
+        /// The name of the worker.
         to: SmolStr,
-        /// The request.
+        /// The request that the worker handles.
         request: Request,
     },
     /// A queue hands a batch to its consumer.
     Deliver {
-        /// The worker.
+        /// The name of the worker.
         to: Arc<str>,
-        /// The batch.
+        /// The messages that it is handed.
         batch: queue::Batch,
     },
     /// A call to a durable object.
     Rpc {
         /// The object, as its host is called.
         object: Arc<str>,
-        /// The method.
+        /// The name of the method.
         method: Arc<str>,
-        /// Its arguments.
+        /// The arguments of the method.
         args: Body,
     },
     /// An object's alarm goes off.
     Alarm {
-        /// The object.
+        /// The name of the object's host.
         object: Arc<str>,
         /// What the handler is told.
         info: AlarmInfo,
     },
     /// A client connects to an object.
     Connect {
-        /// The object.
+        /// The name of the object's host.
         object: Arc<str>,
     },
     /// A client sends something to an object it is connected to.
     SocketMessage {
-        /// The object.
+        /// The name of the object's host.
         object: Arc<str>,
-        /// The connection.
+        /// The number of the connection.
         socket: u32,
         /// What it sends.
         message: Body,
     },
     /// An object sends something to a client.
     Push {
-        /// The connection.
+        /// The number of the connection.
         socket: u32,
         /// What it sends.
         message: Body,
     },
     /// A bucket tells a queue what happened to an object.
     Notify {
-        /// The queue.
+        /// The name of the queue.
         queue: Arc<str>,
-        /// What happened.
+        /// The notification that the queue receives.
         event: r2::Notification,
     },
 }

@@ -59,16 +59,16 @@ pub enum ScriptChoices {
     Benign,
     /// Random by this seed, within the script's `drawn_faults`.
     Seed(u64),
-    /// These, exactly.
+    /// The choices are replayed from a tape.
     Tape(Tape),
 }
 
-/// One expectation.
+/// One expectation of a script about a promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// What is expected of the promise.
     pub word: Expectation,
-    /// The promise.
+    /// The name of the promise.
     pub promise: String,
 }
 
@@ -86,7 +86,7 @@ pub enum Expectation {
 }
 
 impl Expectation {
-    /// Every word.
+    /// Every word that an expectation can begin with.
     pub const ALL: [Expectation; 4] = [
         Expectation::Always,
         Expectation::Eventually,
@@ -118,7 +118,7 @@ pub struct Failure {
     pub thunderhead: String,
     /// The promise that was broken.
     pub promise: String,
-    /// How.
+    /// How the promise was broken.
     pub message: String,
     /// The seed that found it, when a seed did.
     pub seed: Option<u64>,
@@ -159,7 +159,7 @@ impl Script {
 /// A script together with the text it was read from, so that later objections can point at it.
 #[derive(Clone, Debug)]
 pub struct ScriptFile {
-    /// The script.
+    /// The script that the file holds.
     pub script: Script,
     file: String,
     text: String,

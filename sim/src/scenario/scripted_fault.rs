@@ -13,7 +13,7 @@ use crate::values::call::CallClass;
 /// It strikes the first `times` matching calls after skipping `skip`, or each with a `chance`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScriptedFault {
-    /// What happens.
+    /// The fault that strikes.
     pub fault: Fault,
     /// To which calls.
     pub on: Filter,
@@ -88,7 +88,7 @@ impl Filter {
             && self.target.as_ref().is_none_or(|pattern| glob(pattern, queue))
     }
 
-    /// Whether it is about such a call, whoever makes it.
+    /// Whether call and target match; the caller is not looked at.
     pub fn about(&self, op: &Op) -> bool {
         glob(&self.call, op.code().name())
             && self.target.as_ref().is_none_or(|pattern| glob(pattern, &op.target()))

@@ -55,7 +55,7 @@ impl Score {
         Score(millionths.min(1_000_000))
     }
 
-    /// In millionths.
+    /// The probability in millionths.
     pub fn millionths(self) -> u32 {
         self.0
     }
@@ -77,7 +77,7 @@ impl fmt::Display for Label {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Op {
-    /// The model.
+    /// The name of the model.
     pub model: Arc<str>,
     /// The bytes of the picture.
     pub image: Body,

@@ -1,7 +1,7 @@
 //! Queues: at-least-once, unordered delivery of messages to one consumer per queue.
 //!
-//! The service is a plain state machine. Operations come in through [`Queues::apply`]; whoever
-//! drives it watches [`Queues::ready_at`], forms a batch with [`Queues::take`], invokes the
+//! The service is a plain state machine. Operations come in through [`Queues::apply`]; its
+//! driver watches [`Queues::ready_at`], forms a batch with [`Queues::take`], invokes the
 //! consumer with a [`MessageBatch`], and brings its [`BatchResult`] back to [`Queues::finish`]. A
 //! result that never comes is a lease that ends: see [`Queues::expire`]. Where the local emulator
 //! differs from production's documentation, [`Options`] names the difference.

@@ -1,7 +1,7 @@
 //! R2, the object store: an operation and the time go in, a reply and notifications come out.
 //!
 //! Where production and the local emulator differ, production is the default; see
-//! `docs/platform-r2.md` for each difference and for what nobody has documented.
+//! `docs/platform-r2.md` for each difference and for what is not documented.
 
 mod algorithm;
 mod argument;
@@ -85,8 +85,8 @@ pub struct BucketConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Options {
-    /// Deleting a key that is not there sends `DeleteObject` all the same. Nobody has documented
-    /// what production does, so a consumer must stand both.
+    /// Deleting a key that is not there sends `DeleteObject` all the same. What production does is
+    /// not documented, so a consumer must tolerate both.
     pub event_for_missing_delete: bool,
     /// `uploadPart` answers with a random opaque ETag, as the emulator does; production's is the
     /// MD5 of the part.

@@ -34,7 +34,7 @@ pub use value::{Real, Value};
 pub struct ResultSet {
     /// The names of the columns; none when the statement does not return rows.
     pub columns: Vec<Arc<str>>,
-    /// The rows.
+    /// The rows of the result, in order.
     pub rows: Vec<Vec<Value>>,
     /// An estimate of how many rows were looked at.
     pub rows_read: u64,

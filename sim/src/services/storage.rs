@@ -1,7 +1,7 @@
 //! A durable object's storage: SQL, keys and values, and one alarm, all in one transaction.
 //!
 //! The storage is synchronous, as the platform's is under an object with SQLite. What it does not
-//! know is when a turn ends: whoever runs the object calls [`Storage::commit_turn`] there, or
+//! know is when a turn ends: the engine that runs the object calls [`Storage::commit_turn`] there, or
 //! [`Storage::reset`] when the object dies in the middle of one. See `docs/platform-storage.md` for
 //! what differs from the platform.
 

@@ -2,7 +2,7 @@
 //!
 //! The service is a plain state machine that owns everything durable. The body of an instance runs
 //! elsewhere, on an engine that can die at any moment, and reaches it by operations of its own:
-//! whoever drives both does what each [`Applied`] lists under `follow`, and asks again for a step
+//! their driver does what each [`Applied`] lists under `follow`, and asks again for a step
 //! when its time has come. Every life of an engine has a generation, and only the newest is heard.
 //! Where the local emulator differs from production's documentation, [`Options`] names the
 //! difference.
@@ -102,7 +102,7 @@ impl Workflows {
         self.apply_with(now, op, None)
     }
 
-    /// The same, with something odd happening to it. What cannot happen to it does not.
+    /// Like `apply`, with an anomaly; one that cannot happen to `op` is ignored.
     pub fn apply_with(&mut self, now: Time, op: &Op, anomaly: Option<Anomaly>) -> Applied {
         let mut follow = Vec::new();
         let reply = match self.workflows.get_mut(op.workflow()) {

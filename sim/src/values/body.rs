@@ -47,7 +47,7 @@ impl Body {
         Body(Bytes::Inline(Inline { len: 0, bytes: [0; FEW] }))
     }
 
-    /// The bytes.
+    /// The bytes of the body.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Inline(few) => &few.bytes[..usize::from(few.len)],
@@ -197,7 +197,7 @@ struct Hex {
     hex: String,
 }
 
-/// Lower-case hexadecimal.
+/// Writes bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = String::with_capacity(2 * bytes.len());

@@ -79,6 +79,11 @@ pub(crate) fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
+/// The output of SplitMix64 for a counter. It is one to one, so different counters stay different.
+pub(crate) fn split_mix(counter: u64) -> u64 {
+    mix(counter.wrapping_add(0x9e37_79b9_7f4a_7c15))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// What is wrong with a script, where, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {
-    /// The file.
+    /// The name of the file.
     pub file: String,
     /// The line, counting from 1.
     pub line: usize,

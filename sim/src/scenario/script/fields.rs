@@ -79,7 +79,7 @@ impl<'a> Fields<'a> {
         Ok(Fields { text, table, span, what })
     }
 
-    /// The same for a value that should be a table.
+    /// Like `new`, for a value that should be a table.
     pub fn of(
         text: Text<'a>,
         value: &'a Spanned<DeValue<'a>>,

@@ -42,12 +42,12 @@ impl Bookmark {
         )
     }
 
-    /// The position.
+    /// The number of writes that the bookmark covers.
     pub fn position(&self) -> u64 {
         position(&self.0).unwrap_or(0)
     }
 
-    /// As text.
+    /// The bookmark as the platform writes it.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,7 +81,7 @@ pub enum Constraint {
     /// Whatever is at hand: `first-unconstrained`.
     #[default]
     FirstUnconstrained,
-    /// Everything: `first-primary`.
+    /// Every write so far: `first-primary`.
     FirstPrimary,
     /// At least as much as an earlier session saw.
     Bookmark(Bookmark),

@@ -20,9 +20,9 @@ pub enum Error {
     Exec {
         /// Which, counting from 1.
         line: u64,
-        /// The line.
+        /// The text of the line.
         sql: Arc<str>,
-        /// Why.
+        /// The message of the error behind it.
         cause: Arc<str>,
     },
     /// `first()` of a column that is not there.

@@ -38,7 +38,7 @@ impl Statement {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Op {
-    /// The database.
+    /// The name of the database.
     pub database: Arc<str>,
     /// What to do.
     pub method: Method,
@@ -185,13 +185,13 @@ impl Op {
         Op::new(database, Method::Dump)
     }
 
-    /// The same in a session.
+    /// Makes the operation part of a session.
     #[must_use]
     pub fn in_session(self, session: &Session) -> Op {
         Op { session: Some(session.clone()), ..self }
     }
 
-    /// The same, answered by this copy where the session leaves a choice.
+    /// Lets this copy answer where the session leaves a choice.
     #[must_use]
     pub fn read_from(self, read_from: ReadFrom) -> Op {
         Op { read_from, ..self }
@@ -228,7 +228,7 @@ impl Op {
         self.call().method()
     }
 
-    /// The database.
+    /// The name of the database.
     pub fn database(&self) -> &str {
         &self.database
     }

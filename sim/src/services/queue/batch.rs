@@ -15,9 +15,9 @@ use crate::values::time::Time;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
-    /// Which batch.
+    /// The id of the batch.
     pub id: BatchId,
-    /// Which queue.
+    /// The id of the queue.
     pub queue_id: QueueId,
     /// The queue's name.
     pub queue: Arc<str>,
@@ -86,7 +86,7 @@ pub struct BatchResult {
     pub retry_messages: Vec<RetryMessage>,
 }
 
-/// A `retryAll()`.
+/// A call of `retryAll()`, with the delay it named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryBatch {
@@ -98,7 +98,7 @@ pub struct RetryBatch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RetryMessage {
-    /// The message.
+    /// The id of the message.
     pub id: MessageId,
     /// The delay it named.
     pub delay_seconds: Option<u32>,
@@ -207,11 +207,11 @@ impl fmt::Display for Fate {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Expiry {
-    /// The queue.
+    /// The id of the queue.
     pub queue_id: QueueId,
     /// The batch whose lease ended; none when it was the message's retention.
     pub batch: Option<BatchId>,
-    /// The message.
+    /// The id of the message.
     pub id: MessageId,
     /// What became of it.
     pub fate: Fate,

@@ -50,7 +50,7 @@ impl FromStr for ContentType {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageBody {
-    /// The format.
+    /// The format in which the body was serialised.
     pub content_type: ContentType,
     /// The serialised bytes; these are what the size limits count.
     pub data: Body,
@@ -63,12 +63,12 @@ impl MessageBody {
         Ok(MessageBody { content_type: ContentType::Json, data: Body::from(bytes?) })
     }
 
-    /// A string.
+    /// A body that holds a string.
     pub fn text(text: &str) -> MessageBody {
         MessageBody { content_type: ContentType::Text, data: Body::from(text) }
     }
 
-    /// Plain bytes.
+    /// A body that holds plain bytes.
     pub fn bytes(bytes: impl Into<Body>) -> MessageBody {
         MessageBody { content_type: ContentType::Bytes, data: bytes.into() }
     }

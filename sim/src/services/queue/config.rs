@@ -157,7 +157,7 @@ pub enum ConfigError {
     NotFound(Arc<str>),
     /// A number is outside the platform's range.
     OutOfRange {
-        /// The setting.
+        /// The name of the setting.
         setting: &'static str,
         /// Its value.
         value: String,

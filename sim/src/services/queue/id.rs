@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::values::hash::split_mix;
+
 /// A queue, as a small index that is cheap to copy and compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -41,22 +43,14 @@ pub struct MessageId(u128);
 impl MessageId {
     /// The id of the message with this number; two numbers never share one.
     pub(super) fn numbered(number: u64) -> MessageId {
-        let low = mix(number);
-        MessageId(u128::from(mix(low ^ 0x7468_756e_6465_7268)) << 64 | u128::from(low))
+        let low = split_mix(number);
+        MessageId(u128::from(split_mix(low ^ 0x7468_756e_6465_7268)) << 64 | u128::from(low))
     }
 
     /// The first six digits, which is enough to tell messages apart in a trace.
     pub fn short(self) -> String {
         format!("{:06x}", self.0 >> 104)
     }
-}
-
-/// Scrambles a counter, one to one, so that ids look as unrelated as the platform's do.
-fn mix(number: u64) -> u64 {
-    let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
 }
 
 impl fmt::Display for MessageId {

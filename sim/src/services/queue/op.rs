@@ -171,7 +171,7 @@ pub struct MessageSendRequest {
 }
 
 impl MessageSendRequest {
-    /// The same message, held back for `seconds`.
+    /// Holds the message back for `seconds`.
     pub fn delayed(self, seconds: u32) -> MessageSendRequest {
         MessageSendRequest { delay_seconds: Some(seconds), ..self }
     }
@@ -208,19 +208,19 @@ impl fmt::Display for MessageSendRequest {
 pub enum Reply {
     /// The message is stored.
     Sent {
-        /// Its id.
+        /// The id that the message was given.
         id: MessageId,
-        /// The backlog.
+        /// The backlog after the message was stored.
         metrics: Metrics,
     },
     /// All the messages are stored.
     SentBatch {
         /// Their ids, in the order of sending.
         ids: Vec<MessageId>,
-        /// The backlog.
+        /// The backlog after the messages were stored.
         metrics: Metrics,
     },
-    /// The backlog.
+    /// The backlog, as `metrics()` reports it.
     Metrics(Metrics),
 }
 
@@ -239,9 +239,9 @@ impl Reply {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metrics {
-    /// Messages.
+    /// The number of messages.
     pub backlog_count: u64,
-    /// Bytes of their bodies.
+    /// The number of bytes in their bodies.
     pub backlog_bytes: u64,
     /// When the oldest of them was sent.
     pub oldest_message_timestamp: Option<Time>,

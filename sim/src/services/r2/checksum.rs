@@ -12,9 +12,9 @@ use crate::values::body::{Body, hex, unhex};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checksum {
-    /// Which digest.
+    /// The algorithm of the digest.
     pub algorithm: Algorithm,
-    /// Its value.
+    /// The digest as the caller gave it.
     pub value: ChecksumValue,
 }
 
@@ -22,7 +22,7 @@ pub struct Checksum {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChecksumValue {
-    /// Hexadecimal digits.
+    /// The digest in hexadecimal digits.
     Hex(Arc<str>),
     /// The digest itself.
     Bytes(Body),

@@ -26,14 +26,14 @@ pub enum Error {
     Service {
         /// What was asked of it.
         method: Method,
-        /// Its reason.
+        /// The reason that R2 gives.
         code: Code,
     },
     /// The bytes do not have the checksum that came with them.
     BadDigest {
         /// What was asked of the service.
         method: Method,
-        /// Whose checksum.
+        /// The algorithm of the checksum.
         algorithm: Algorithm,
         /// The caller's, in hexadecimal.
         provided: Arc<str>,
@@ -237,7 +237,7 @@ pub fn transient_errors(op: &Op) -> &'static [Code] {
         Method::Head | Method::Get | Method::List => {
             &[Code::InternalError, Code::ServiceUnavailable]
         }
-        // Nobody waits for the answer to a lifecycle rule.
+        // A lifecycle rule has no caller that could be refused.
         Method::LifecycleDelete => &[],
         _ => &[Code::InternalError, Code::ServiceUnavailable, Code::TooManyRequests],
     }

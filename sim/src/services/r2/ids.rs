@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::values::body::hex;
+use crate::values::hash::split_mix;
 
 /// Makes versions and upload ids that look random and never repeat.
 #[derive(Debug, Default)]
@@ -39,19 +40,11 @@ impl Ids {
         let mut word = self.drawn;
         let mut bytes = [0; N];
         for chunk in bytes.chunks_mut(8) {
-            word = mix(word);
+            word = split_mix(word);
             chunk.copy_from_slice(&word.to_be_bytes()[..chunk.len()]);
         }
         bytes
     }
-}
-
-/// The output function of `SplitMix64`: every step can be undone, so it maps no two numbers to one.
-fn mix(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

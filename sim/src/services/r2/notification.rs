@@ -10,7 +10,7 @@ use crate::values::body::Body;
 
 /// The body of a notification message.
 ///
-/// It names no version and has no sequence number: whoever reads the object afterwards sees the
+/// It names no version and has no sequence number: a consumer that reads the object sees the
 /// current one, which may be newer, or gone.
 ///
 /// ```
@@ -29,7 +29,7 @@ use crate::values::body::Body;
 pub struct Notification {
     /// The account that owns the bucket.
     pub account: Arc<str>,
-    /// What happened.
+    /// The operation that caused the notification.
     pub action: Action,
     /// The bucket in which it happened.
     pub bucket: Arc<str>,

@@ -15,7 +15,7 @@ pub enum Range {
     Bytes {
         /// Where to begin.
         offset: Option<i64>,
-        /// How many.
+        /// The number of bytes.
         length: Option<i64>,
         /// How many of the last.
         suffix: Option<i64>,

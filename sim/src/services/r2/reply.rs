@@ -18,11 +18,11 @@ pub enum Reply {
     Object(Arc<Object>),
     /// `get`: the current object and the bytes asked for, which later writes do not change.
     ObjectBody {
-        /// Its metadata.
+        /// The metadata of the object.
         object: Arc<Object>,
-        /// Which bytes.
+        /// The range of the bytes in the object.
         range: ByteRange,
-        /// The bytes.
+        /// The bytes in that range.
         body: Body,
     },
     /// `put`, `complete` and copies: the object as stored.
@@ -37,7 +37,7 @@ pub enum Reply {
     MultipartUpload {
         /// The key of the object to be.
         key: Arc<str>,
-        /// The upload.
+        /// The id of the upload.
         upload_id: Arc<str>,
     },
     /// `uploadPart`: what `complete` must name.

@@ -25,7 +25,7 @@ pub type Row = Vec<(Arc<str>, Value)>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RowChange {
-    /// The table.
+    /// The name of the table.
     pub table: Arc<str>,
     /// Its rowid, or its primary key where the table has none; the old one, if it changed.
     pub key: Vec<Value>,

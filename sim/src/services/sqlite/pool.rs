@@ -35,7 +35,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// No tables.
+    /// The schema without tables.
     pub fn empty() -> Rc<Schema> {
         EMPTY.with(|empty| {
             if SCHEMAS.get() > MAX_SCHEMAS {
@@ -71,7 +71,7 @@ impl Schema {
                 return Err(error);
             }
         };
-        // `CREATE TABLE … AS SELECT` has written rows, which no one has heard of.
+        // `CREATE TABLE … AS SELECT` has written rows, which row capture has not seen.
         if connection.total_changes() > 0 {
             return Ok(None);
         }
@@ -90,7 +90,7 @@ impl Schema {
         Ok(Some((next, answer)))
     }
 
-    /// A connection with this schema, empty tables, and nobody else using it.
+    /// A connection with this schema and empty tables, for exclusive use.
     pub fn connection(self: &Rc<Schema>) -> Connection {
         let mut connection = self.idle_or_new();
         connection.begin_run();

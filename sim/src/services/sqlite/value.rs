@@ -27,9 +27,9 @@ pub enum Value {
     Integer(i64),
     /// A floating-point number.
     Real(Real),
-    /// Text.
+    /// A text in UTF-8.
     Text(Arc<str>),
-    /// Bytes.
+    /// A blob of bytes.
     Blob(Body),
 }
 
@@ -38,7 +38,7 @@ pub enum Value {
 pub struct Real(u64);
 
 impl Real {
-    /// The number.
+    /// The value as a floating-point number.
     pub fn get(self) -> f64 {
         f64::from_bits(self.0)
     }

@@ -11,7 +11,7 @@ use crate::services::sqlite;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Error {
-    /// SQLite refused.
+    /// SQLite refused the statement.
     Sql(sqlite::Error),
     /// `one()` of no rows.
     NoResults,

@@ -79,7 +79,7 @@ pub enum AlreadyExists {
 }
 
 impl AlreadyExists {
-    /// Every wording.
+    /// Every wording that is known.
     pub const ALL: [AlreadyExists; 3] =
         [AlreadyExists::Production, AlreadyExists::WithId, AlreadyExists::Api];
 }
@@ -221,7 +221,7 @@ pub enum Abort {
     Terminate,
     /// The instance and all it stored are gone.
     Delete,
-    /// The body has returned or thrown already; what it left running has no one to report to.
+    /// The body has returned or thrown already; steps that it left running cannot report.
     Finished,
     /// This engine was given up for dead, and a newer one runs the body.
     Superseded,

@@ -25,9 +25,9 @@ use crate::values::hash::mix;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Engine {
-    /// The workflow.
+    /// The name of the workflow.
     pub workflow: Arc<str>,
-    /// The instance.
+    /// The id of the instance.
     pub id: Arc<str>,
     /// Which life it is.
     pub generation: u64,

@@ -26,7 +26,7 @@ pub(super) struct Instance {
     life: Option<u64>,
     /// The last life whose body began.
     begun: Option<u64>,
-    /// Why the life before this one ended, for whoever still speaks in its name.
+    /// Why the life before this one ended, for late operations of that life.
     retired: Abort,
     paused: Time,
     ended: Time,
@@ -274,7 +274,7 @@ impl Instance {
         self.status = if result.is_ok() { Status::Complete } else { Status::Errored };
         self.result = Some(result.clone().map_err(|error| error.as_status(options)));
         self.ended = now;
-        // No one is told to abort: a closure that nobody awaited runs on, and is not heard.
+        // No engine is told to abort: a closure that was not awaited runs on, and its result is ignored.
         self.life = None;
         self.retired = Abort::Finished;
         Reply::Done

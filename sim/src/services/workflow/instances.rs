@@ -13,7 +13,7 @@ use super::{Anomaly, Numbers};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
-/// One workflow.
+/// One workflow with all its instances.
 #[derive(Clone, Debug)]
 pub(super) struct Instances {
     name: Arc<str>,

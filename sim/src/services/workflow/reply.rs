@@ -19,7 +19,7 @@ use crate::values::time::Time;
 pub struct Applied {
     /// The answer to the caller.
     pub reply: Result<Reply, Error>,
-    /// What whoever runs the engines has to do now, in this order.
+    /// What the driver of the engines has to do now, in this order.
     pub follow: Vec<Follow>,
 }
 
@@ -29,7 +29,7 @@ pub struct Applied {
 pub enum Reply {
     /// A handle: the instance was created, or exists.
     Instance {
-        /// Its id.
+        /// The id of the instance.
         id: Arc<str>,
     },
     /// What became of a batch.
@@ -53,7 +53,7 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchError {
-    /// Its id.
+    /// The id of the instance.
     pub id: Arc<str>,
     /// The API's code.
     pub code: u32,
@@ -69,7 +69,7 @@ pub struct WorkflowEvent {
     pub payload: Body,
     /// When the instance was created.
     pub timestamp: Time,
-    /// The instance.
+    /// The id of the instance.
     pub instance_id: Arc<str>,
 }
 
@@ -79,7 +79,7 @@ pub struct WorkflowEvent {
 pub struct StepEvent {
     /// What was sent.
     pub payload: Body,
-    /// Its type.
+    /// The type of the event.
     #[serde(rename = "type")]
     pub event_type: Arc<str>,
     /// When it arrived.
@@ -107,7 +107,7 @@ pub enum Progress {
     Event(StepEvent),
     /// The step throws this.
     Thrown(StepError),
-    /// An attempt that no one waits for any more has ended; its result is not kept.
+    /// An attempt has ended that its step no longer waits for; its result is not kept.
     Ignored,
 }
 
@@ -154,7 +154,7 @@ impl Status {
     }
 }
 
-/// What whoever runs the engines has to do.
+/// What the driver of the engines has to do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Follow {
@@ -167,19 +167,19 @@ pub enum Follow {
     Abort {
         /// The life to end.
         engine: Engine,
-        /// Why.
+        /// The reason that its body is told.
         reason: Abort,
     },
     /// Something of this life is due then: wake its body, or replay it in a new life if it sleeps.
     WakeAt {
-        /// The life.
+        /// The engine that sleeps.
         engine: Engine,
-        /// When.
+        /// The time at which it has to run.
         at: Time,
     },
     /// An event has come that a parked wait of this life asked for: wake it, or replay it.
     Wake {
-        /// The life.
+        /// The engine that waits.
         engine: Engine,
     },
 }

@@ -43,7 +43,7 @@ impl StepConfig {
         StepConfig { retries: Some(retries), timeout: None }
     }
 
-    /// The same, with a limit on the time of one attempt.
+    /// Limits the time of one attempt.
     pub fn timeout(self, timeout: Duration) -> StepConfig {
         StepConfig { timeout: Some(timeout.into()), ..self }
     }
@@ -81,7 +81,7 @@ pub enum Backoff {
     Constant,
     /// By the first delay each time.
     Linear,
-    /// It doubles.
+    /// The delay doubles with every retry.
     Exponential,
 }
 

@@ -99,7 +99,7 @@ impl StepError {
         &*self.name == NON_RETRYABLE || self.message.starts_with(NON_RETRYABLE)
     }
 
-    /// The same error after it has crossed between the engine and the body.
+    /// The error as it arrives after crossing between the engine and the body.
     ///
     /// Only the classes that every runtime knows keep their name. The name of any other becomes
     /// the beginning of the message.

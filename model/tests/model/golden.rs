@@ -9,7 +9,7 @@ type Probabilities = BTreeMap<&'static str, Vec<f32>>;
 /// What ONNX Runtime answers, recorded by `benches/peers/record.py`: per drawing, the classes
 /// with a probability above a hundred-thousandth.
 fn recorded() -> BTreeMap<String, BTreeMap<usize, f32>> {
-    serde_json::from_str(include_str!("data/recorded.json")).expect("the recording is JSON")
+    serde_json::from_str(include_str!("../data/recorded.json")).expect("the recording is JSON")
 }
 
 fn load(kernel: Kernel, threads: usize) -> Classifier {

@@ -89,7 +89,10 @@ fn a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind() {
     let reports = 98;
     for dies_at in [1, reports / 2, reports + 2, reports * 3 / 2, 2 * reports] {
         let status = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind"])
+            .args([
+                "--exact",
+                "commands::a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind",
+            ])
             .env(DYING, &folder.0)
             .env(DIES_AT, dies_at.to_string())
             .output()

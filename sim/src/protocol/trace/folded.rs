@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn a_cycle_is_shown_once_with_how_often_it_came() {
         let cycle = [log("one"), log("two")];
-        let text = trace(&cycle.repeat(5), true).folded(&[]);
+        let text = trace(&vec![cycle; 5].concat(), true).folded(&[]);
         assert_eq!(text.matches("log    one").count(), 1, "{text}");
         assert!(text.contains("… these 2 lines 4 more times, until 0.000s"), "{text}");
     }

@@ -43,7 +43,7 @@ pub fn play(requests: Vec<ClientRequest>, rules: Vec<ScriptedFault>) -> Run {
 
 /// The lines of the trace that contain `part`, without time and number.
 pub fn lines(run: &Run, part: &str) -> Vec<String> {
-    let text = run.trace.to_string();
+    let text = run.trace.wide();
     let found = text.lines().filter(|line| line.contains(part));
     found.map(|line| line.split_whitespace().skip(2).collect::<Vec<_>>().join(" ")).collect()
 }

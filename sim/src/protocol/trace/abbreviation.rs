@@ -19,7 +19,18 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     }
     let limits = (QUOTED_MIN..=QUOTED_MAX).rev().step_by(4);
     let fits = limits.map(|limit| quotes(&short, limit)).find(|cut| columns(cut) <= width);
-    fits.unwrap_or_else(|| end(&quotes(&short, QUOTED_MIN), width))
+    fits.unwrap_or_else(|| all_but_code(&quotes(&short, QUOTED_MIN), width))
+}
+
+/// Cuts the end, but not the number of an error, which stands in brackets behind its text.
+fn all_but_code(text: &str, width: usize) -> String {
+    let code = text.rfind(" (").map(|at| text.split_at(at)).filter(|(_, code)| {
+        code.ends_with(')') && code[2..code.len() - 1].bytes().all(|byte| byte.is_ascii_digit())
+    });
+    match code {
+        Some((said, code)) if code.len() < width / 2 => end(said, width - code.len()) + code,
+        _ => end(text, width),
+    }
 }
 
 /// `text` on lines of at most `first` and then `next` columns, broken between words where that is possible.
@@ -32,7 +43,7 @@ pub(super) fn wrapped(text: &str, first: usize, next: usize) -> Vec<String> {
             rest.len()
         } else {
             let space = rest[..=width].iter().rposition(|c| *c == ' ');
-            space.filter(|at| *at > width / 2).unwrap_or(width)
+            space.filter(|at| *at >= width / 2).unwrap_or(width)
         };
         let after = rest.split_off(at);
         lines.push(rest.iter().collect::<String>().trim_end().to_string());
@@ -263,5 +274,9 @@ mod tests {
     fn what_still_does_not_fit_ends_in_an_ellipsis() {
         assert_eq!(fit("some words that go on", 11), "some words…");
         assert_eq!(fit("short", 5), "short");
+        assert_eq!(
+            fit("error: please look somewhere else (10001)", 26),
+            "error: please loo… (10001)"
+        );
     }
 }

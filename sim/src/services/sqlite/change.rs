@@ -187,7 +187,7 @@ mod tests {
         );
         assert_eq!(
             lines[1],
-            "update t#1 name='a' json: '…abcdefghij one' → '…abcdefghij two' at: 1767225600000 → 1767225600001"
+            "update t#1 name='a' json: '…9abcdefghij one' → '…9abcdefghij two' at: 1767225600000 → 1767225600001"
         );
     }
 }

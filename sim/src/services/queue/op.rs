@@ -145,8 +145,9 @@ impl fmt::Display for Op {
             }
             Op::SendBatch { messages, delay_seconds, .. } => {
                 let shown = if f.alternate() { messages.len() } else { 5 };
+                f.write_str(" [")?;
                 for (at, message) in messages.iter().take(shown).enumerate() {
-                    f.write_str(if at == 0 { " [" } else { ", " })?;
+                    f.write_str(if at == 0 { "" } else { ", " })?;
                     message.fmt(f)?;
                 }
                 match messages.len().saturating_sub(shown) {

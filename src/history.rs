@@ -94,7 +94,6 @@ fn struck(rule: &ScriptedFault) -> String {
         Fault::Fail => format!("{calls} {is} refused with a transient error{code}"),
         Fault::LoseRequest => format!("{calls} {is} lost on the way"),
         Fault::LoseReply => format!("the reply to {calls} is lost"),
-        Fault::LateReply => format!("the reply to {calls} is late{by}"),
         Fault::Duplicate if many => format!("{calls} happen twice"),
         Fault::Duplicate => format!("{calls} happens twice"),
         Fault::Reorder => format!("{calls} {is} overtaken"),
@@ -110,6 +109,8 @@ fn struck(rule: &ScriptedFault) -> String {
             "{on} dies{}",
             rule.by.map_or(String::new(), |by| format!(" and is down for {by:?}"))
         ),
+        // A fault without a sentence of its own here is told by its entry in the list of faults.
+        other => format!("{calls}: {other}{by}{code}, {}", other.kind().help),
     }
 }
 

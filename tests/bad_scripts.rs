@@ -24,10 +24,10 @@ fn objects(case: &str, lines: &[&str], place: &str, said: &[&str]) {
 
 const STORY: &str = "story = \"A test.\"";
 const SYSTEM: &str = "system = \"relay\"";
-const SEND: &str = "send = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]";
+const REQUESTS: &str = "requests = [{ at = \"0s\", fetch = \"PUT /cat.jpg\" }]";
 
 fn line(case: &str, line: &str, column: usize, said: &[&str]) {
-    objects(case, &[STORY, SYSTEM, SEND, line], &format!("4:{column}"), said);
+    objects(case, &[STORY, SYSTEM, REQUESTS, line], &format!("4:{column}"), said);
 }
 
 #[test]
@@ -37,7 +37,11 @@ fn broken_toml_and_unknown_or_missing_fields_are_pointed_at() {
     objects("story", &[SYSTEM], "1:1", &["no `story`", "one sentence"]);
     objects("system", &[STORY], "1:1", &["no `system`"]);
     line("kind", "faults = [{ on = \"r2.put\" }]", 11, &["no `kind`", "thunderhead list"]);
-    line("type", "calm = 60", 8, &["`calm` is a string, not a number", "\"250ms\""]);
+    let ends = "`storm_ends_at` is a string, not a number";
+    line("type", "storm_ends_at = 60", 17, &[ends, "\"250ms\""]);
+    // The earlier name of a field is read, but not beside the new one.
+    line("earlier", "calm = 60", 8, &[ends]);
+    line("twice", "send = []", 1, &["a script has no field `send`"]);
     line("list", "expect = \"always\"", 10, &["`expect` is a list", "write expect = ["]);
     line("negative", "seed = -1", 8, &["`seed` cannot be -1", "not negative"]);
     line("both", "seed = 1\ntape = []", 8, &["a seed or a tape, not both"]);
@@ -45,7 +49,12 @@ fn broken_toml_and_unknown_or_missing_fields_are_pointed_at() {
 
 #[test]
 fn unknown_names_are_met_with_the_known_ones() {
-    line("storm", "storm = [\"delay\", \"lose_repy\"]", 19, &["`lose_repy`", "mean `lose_reply`?"]);
+    line(
+        "drawn",
+        "drawn_faults = [\"delay\", \"lose_repy\"]",
+        26,
+        &["`lose_repy`", "mean `lose_reply`?"],
+    );
     let faults = "faults = [{ kind = \"gremlins\", on = \"r2.put\" }]";
     line("fault", faults, 20, &["unknown fault `gremlins`", "known are: delay, fail"]);
     let faults = "faults = [{ kind = \"fail\", on = \"r2.pot x\" }]";
@@ -61,14 +70,14 @@ fn unknown_names_are_met_with_the_known_ones() {
     let faults = "faults = [{ kind = \"evict\", on = \"ROOM:a\" }]";
     line("object", faults, 34, &["no worker `ROOM:a` to crash"]);
     let faults = "faults = [{ kind = \"evict\", on = \"relay\" }]";
-    line("evict-worker", faults, 34, &["`relay` is no object", "`CLASS:name`"]);
+    line("evict-worker", faults, 34, &["`relay` is not a durable object", "`CLASS:name`"]);
     let faults = "faults = [{ kind = \"crash\", on = \"relay\", code = 1 }]";
-    line("lose-worker", faults, 34, &["`relay` is no object"]);
+    line("lose-worker", faults, 34, &["`relay` is not a durable object"]);
     let faults = "faults = [{ kind = \"crash\", on = \"rel*\", at = \"1s\" }]";
     line("victims", faults, 34, &["a crash at a time has one victim"]);
     let faults =
         "faults = [{ kind = \"crash\", on = \"ORGANIZATION:a\", at = \"1s\", by = \"5s\" }]";
-    let lines = [STORY, "system = \"uploads\"", SEND, faults];
+    let lines = [STORY, "system = \"uploads\"", REQUESTS, faults];
     objects("by-object", &lines, "4:34", &["does not stay down", "leave `by` out"]);
     let faults = "faults = [{ kind = \"fail\", on = \"queue.deliver\", code = 10250 }]";
     line("code-none", faults, 57, &["`fail` has no codes on `queue.deliver`"]);

@@ -128,11 +128,11 @@ fn json_lines_carry_the_same_content_as_the_text() {
 fn a_line_that_is_not_an_event_is_refused_with_what_it_lacks() {
     let refused = |text: &str| Trace::from_jsonl(text).unwrap_err().to_string();
     assert!(refused("{}\n").starts_with("line 1: not a trace event"));
-    let call = r#"{"at":0,"n":1,"actor":"web","what":"call","call":0}"#;
+    let call = r#"{"at":0,"n":1,"actor":"web","kind":"call","call":0}"#;
     assert!(refused(call).contains("it has no `op`"), "{}", refused(call));
-    let end = r#"{"at":0,"n":1,"actor":"web","what":"end","call":0}"#;
+    let end = r#"{"at":0,"n":1,"actor":"web","kind":"end","call":0}"#;
     assert!(refused(end).contains("it has no `outcome`"), "{}", refused(end));
-    let far = r#"{"at":0,"n":1,"actor":"web","what":"begin","call":4000000000}"#;
+    let far = r#"{"at":0,"n":1,"actor":"web","kind":"begin","call":4000000000}"#;
     assert!(refused(far).contains("it has no `call before it`"), "{}", refused(far));
 }
 

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use support::scratch;
 
@@ -51,8 +52,16 @@ fn run(folder: &Path, path: &str, args: &[&str]) -> (i32, String, String) {
     (code, text(output.stdout), text(output.stderr))
 }
 
+/// Keeps the tests of this file apart. A program that one of them has just written cannot be started while a
+/// process that another has just forked still holds it open for writing.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn arguments_streams_and_exit_code_pass_through() {
+    let _alone = alone();
     let folder = folder_with_thunderhead("inference-beside");
     add_stand_in(&folder);
     for (args, passed_on) in [
@@ -73,6 +82,7 @@ fn arguments_streams_and_exit_code_pass_through() {
 
 #[test]
 fn a_program_on_the_path_will_do() {
+    let _alone = alone();
     let folder = folder_with_thunderhead("inference-on-path");
     let bin = folder.join("bin");
     fs::create_dir(&bin).expect("created");
@@ -84,6 +94,7 @@ fn a_program_on_the_path_will_do() {
 
 #[test]
 fn a_missing_program_is_told_with_the_command_that_builds_it() {
+    let _alone = alone();
     let folder = folder_with_thunderhead("inference-missing");
     let (code, stdout, stderr) = run(&folder, "/nowhere", &["classify", "a.png"]);
     assert_eq!((code, stdout.as_str()), (2, ""));
@@ -98,6 +109,7 @@ fn a_missing_program_is_told_with_the_command_that_builds_it() {
 
 #[test]
 fn the_help_names_both_commands() {
+    let _alone = alone();
     let folder = folder_with_thunderhead("inference-help");
     let (code, stdout, _) = run(&folder, "/nowhere", &["--help"]);
     assert_eq!(code, 0);

@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use support::{root, scratch};
 
@@ -56,8 +57,16 @@ impl Machine {
     }
 }
 
+/// Keeps the tests of this file apart. A program that one of them has just written cannot be started while a
+/// process that another has just forked still holds it open for writing.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn nothing_changes_when_nothing_is_missing() {
+    let _alone = alone();
     let (code, said, called) = Machine::new("setup-complete").set_up();
     assert_eq!((code, called.as_str()), (0, ""), "{said}");
     assert!(said.contains("nothing is changed"), "{said}");
@@ -65,6 +74,7 @@ fn nothing_changes_when_nothing_is_missing() {
 
 #[test]
 fn what_is_missing_is_named_and_installed() {
+    let _alone = alone();
     let machine = Machine::new("setup-bare");
     machine.remove("cc");
     machine.add("cargo", "exit 1");
@@ -82,6 +92,7 @@ rustup component add rustfmt clippy
 
 #[test]
 fn without_root_and_sudo_it_says_what_to_run() {
+    let _alone = alone();
     let machine = Machine::new("setup-powerless");
     machine.remove("cc");
     machine.add("id", "echo 1000");

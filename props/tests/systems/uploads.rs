@@ -29,10 +29,10 @@ fn a_large_picture_is_classified_only_by_those_who_keep_it_out_of_the_results_of
     let requests = vec![ClientRequest::new(Time::ZERO, "PUT", PATH, vec![200; 400_000])];
     let scenario = Scenario { requests, ..Scenario::default() };
     let benign = Source::Tape(Tape::benign());
-    for (variant, ends) in [("reference", "-> 'classified'"), ("row-first", "-> 'failed'")] {
+    for (variant, ends) in [("reference", "→ 'classified'"), ("row-first", "→ 'failed'")] {
         let mounted = uploads().variant(variant).unwrap();
         let run = search::play(mounted, &scenario, &benign).unwrap();
-        assert!(run.trace.to_string().contains(ends), "{variant}: {}", run.trace);
+        assert!(run.trace.wide().contains(ends), "{variant}: {}", run.trace);
     }
 }
 

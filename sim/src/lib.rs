@@ -163,12 +163,11 @@ pub use engine::env::Env;
 pub use engine::objects::storage::ObjectStorage;
 pub use engine::run::{End, Run};
 pub use engine::wait::JoinHandle;
-pub use protocol::error::Error;
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
 pub use protocol::http::{Request, Response};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
-pub use protocol::reply::{Outcome, Reply};
+pub use protocol::outcome::{Error, Outcome, Reply};
 pub use protocol::site::{ChoiceKind, OpCode, Site};
 pub use protocol::trace::{Event, EventKind, JsonlError, OutcomeId, Trace, TraceHash};
 pub use scenario::script::{

@@ -1,11 +1,10 @@
 //! What crosses the doorway, as plain data: operations, replies, errors, faults, sites, and the trace of
 //! what happened.
 
-pub mod error;
 pub mod fault;
 pub mod http;
 pub mod object;
 pub mod op;
-pub mod reply;
+pub mod outcome;
 pub mod site;
 pub mod trace;

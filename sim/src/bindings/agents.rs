@@ -24,7 +24,7 @@ pub use workflow::AgentWorkflow;
 use crate::bindings::durable_object::ObjectState;
 use crate::bindings::workflow_instance::{Workflow, WorkflowInstance};
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::services::workflow::{CreateOptions, InstanceStatus, Retention};
 use crate::values::body::Body;
 

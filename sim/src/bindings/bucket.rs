@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::r2::{
     self, Checksum, Conditional, GetOptions, HttpMetadata, Include, ListOptions, Listing,
     MultipartOptions, Object, PutOptions, Range, StorageClass, UploadedPart,

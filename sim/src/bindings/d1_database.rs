@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::d1::{self, Answer, Constraint, D1Result, Session};
 use crate::services::sqlite::{Row, Value};
 

@@ -13,10 +13,9 @@ use crate::engine::ids::{SocketId, StubId};
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::task::Work;
 use crate::engine::wait::JoinHandle;
-use crate::protocol::error::Error;
 use crate::protocol::object::{AlarmInfo, ObjectId};
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::values::body::Body;
 
 /// A class of durable objects.

@@ -10,9 +10,8 @@ use crate::bindings::web_socket::WebSocket;
 use crate::bindings::workflow_instance::Workflow;
 use crate::engine::env::Env;
 use crate::engine::ids::SocketId;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::ai::{self, Label};
 use crate::values::body::Body;
 

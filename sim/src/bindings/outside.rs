@@ -14,8 +14,8 @@ use std::future::Future;
 
 use crate::bindings::cloud::Cloud;
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
+use crate::protocol::outcome::Error;
 
 impl Cloud<'_> {
     /// Adds a host outside the cloud: it serves requests and never crashes, so it keeps its memory.

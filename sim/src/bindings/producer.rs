@@ -1,9 +1,8 @@
 //! A queue as a producer sees it.
 
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::queue;
 
 /// A queue that messages can be sent to.

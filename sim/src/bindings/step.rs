@@ -9,9 +9,8 @@ use std::time::Duration;
 use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::task::Waits;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::workflow::{
     self, AttemptResult, Engine, Millis, Progress, StepConfig, StepCounter, StepError, StepEvent,
     WorkflowEvent,

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::services::workflow::{self, CreateOptions, InstanceStatus, RestartFrom};
 use crate::values::body::Body;
 

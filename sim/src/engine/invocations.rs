@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::wait::JoinHandle;
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 
 /// Work that was given to `wait_until`.
 pub(crate) type Background = JoinHandle<Result<(), Error>>;

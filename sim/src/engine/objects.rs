@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::engine::ids::{CallId, GateId};
 use crate::engine::objects::sockets::Sockets;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::Outcome;
 
 pub(crate) mod alarm;
 pub(crate) mod gate;

@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
-use crate::protocol::error::Error;
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
+use crate::protocol::outcome::Error;
 use crate::services::ai;
 
 /// The delays that can be drawn. The later ones outlast a caller's patience.

@@ -11,9 +11,8 @@ use crate::engine::agenda::{Scheduled, TimerId};
 use crate::engine::ids::{CallId, TaskId};
 use crate::engine::task::Waits;
 use crate::engine::world::World;
-use crate::protocol::error::Error;
 use crate::protocol::http::Response;
-use crate::protocol::reply::{Outcome, Reply};
+use crate::protocol::outcome::{Error, Outcome, Reply};
 use crate::values::time::Time;
 
 /// Waits for a time to pass.

@@ -9,10 +9,9 @@ use crate::engine::env::Env;
 use crate::engine::host::Invocation;
 use crate::engine::ids::CallId;
 use crate::engine::task::Work;
-use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 
 pin_project_lite::pin_project! {
     /// Calls the handler when it is first polled, and answers when that is done. Every request of every run

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::values::body::hex;
 use crate::values::time::Time;
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::protocol::error::Error;
 use crate::protocol::http::Request;
 use crate::protocol::object::{AlarmInfo, ObjectError};
+use crate::protocol::outcome::Error;
 use crate::protocol::site::OpCode;
 use crate::services::ai;
 use crate::services::d1;

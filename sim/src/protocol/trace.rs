@@ -19,7 +19,7 @@ pub use jsonl::JsonlError;
 
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::Outcome;
 use crate::services::queue::{Fate, MessageId};
 use crate::services::sqlite::RowChange;
 use crate::values::hash::StableHasher;

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Agent, parse, sql_error};
 use crate::engine::objects::storage::ObjectStorage;
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::values::body::Body;
 
 const ROW: &str = "cf_state_row_id";

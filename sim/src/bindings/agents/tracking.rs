@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::sql_error;
 use crate::engine::env::Env;
 use crate::engine::objects::storage::ObjectStorage;
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::services::sqlite::{Row, Value};
 use crate::services::storage::SqlCursor;
 use crate::services::workflow::{InstanceStatus, Status, StepError};

@@ -15,7 +15,7 @@ use super::{
 use crate::bindings::durable_object::Stub;
 use crate::bindings::step::Step;
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::services::workflow::WorkflowEvent;
 use crate::values::body::Body;
 

@@ -10,8 +10,8 @@ use serde_json::json;
 
 use crate::bindings::cloud::Cloud;
 use crate::engine::env::Env;
-use crate::protocol::error::Error;
 use crate::protocol::http::{Request, Response};
+use crate::protocol::outcome::Error;
 use crate::values::body::Body;
 
 /// How long a job takes, as it is drawn: an ordinary while, no time at all (so that the callback

@@ -9,18 +9,17 @@ use crate::engine::objects::Outgoing;
 use crate::engine::services::Service;
 use crate::engine::verdict::{Transit, Verdict};
 use crate::engine::world::{PendingCrash, State};
-use crate::protocol::error::Error;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectError;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::{Error, Outcome};
 use crate::protocol::trace::{EventKind, OutcomeId};
 use crate::services::queue::BatchResult;
 use crate::services::r2;
 
 impl State {
     /// A service has applied a call: records the effect, sends R2's notifications, and answers.
-    pub(super) fn took_effect(
+    pub(crate) fn took_effect(
         &mut self,
         call: CallId,
         copy: bool,

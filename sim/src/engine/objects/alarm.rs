@@ -12,7 +12,7 @@ use crate::engine::world::{PendingCrash, State};
 use crate::protocol::fault::Fault;
 use crate::protocol::object::AlarmInfo;
 use crate::protocol::op::Op;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::Outcome;
 use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::protocol::trace::EventKind;
 use crate::values::time::Time;

@@ -8,10 +8,9 @@ use crate::engine::host::{Instance, Invocation};
 use crate::engine::ids::HostId;
 use crate::engine::task::Work;
 use crate::engine::world::World;
-use crate::protocol::error::Error;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::op::Op;
-use crate::protocol::reply::Reply;
+use crate::protocol::outcome::{Error, Reply};
 use crate::values::body::Body;
 
 /// What an object is asked to do.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::protocol::error::Error;
+use crate::protocol::outcome::Error;
 use crate::services::sqlite::{RowChange, Value};
 use crate::services::storage::{self, ListOptions, SqlCursor, Storage};
 use crate::values::body::Body;

@@ -8,10 +8,10 @@ use crate::engine::host::Invocation;
 use crate::engine::ids::{CallId, HostId, SocketId};
 use crate::engine::objects::Outgoing;
 use crate::engine::world::State;
-use crate::protocol::error::Error;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectError;
 use crate::protocol::op::Op;
+use crate::protocol::outcome::Error;
 use crate::protocol::trace::EventKind;
 
 /// How long an object is idle before it may be evicted from memory.

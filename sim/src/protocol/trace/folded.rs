@@ -327,10 +327,10 @@ fn repeats(lines: &[Line]) -> Vec<Part<'_>> {
 mod tests {
     use super::super::Event;
     use super::*;
-    use crate::protocol::error::Error;
     use crate::protocol::fault::Fault;
     use crate::protocol::http::Request;
-    use crate::protocol::reply::Reply;
+    use crate::protocol::outcome::Error;
+    use crate::protocol::outcome::Reply;
 
     /// A client's call to a worker, with the events between `begin` and `end` that are given.
     fn trace(between: &[(u16, EventKind)], heard: bool) -> Trace {

@@ -222,14 +222,14 @@ impl<T: Display> Display for Escaped<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::error::Error;
     use crate::protocol::fault::Fault;
     use crate::protocol::http::Request;
     use crate::protocol::op::Op;
-    use crate::protocol::reply::Reply;
+    use crate::protocol::outcome::Error;
+    use crate::protocol::outcome::Reply;
     use crate::values::time::Time;
 
-    fn trace(events: &[(u16, EventKind)], outcomes: &[crate::protocol::reply::Outcome]) -> Trace {
+    fn trace(events: &[(u16, EventKind)], outcomes: &[crate::protocol::outcome::Outcome]) -> Trace {
         let mut trace = Trace::new(["alice", "web", "idle"].map(Into::into).into());
         let request = Request::new("GET", "/<b>", "\"&");
         trace.set_op(0, Op::Fetch { to: "web".into(), request });

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::Outcome;
 use crate::values::time::Time;
 
 #[derive(Serialize, Deserialize)]

@@ -18,7 +18,7 @@ use super::abbreviation::{self, columns};
 use super::names::Names;
 use super::{Event, EventKind, OutcomeId, Trace};
 use crate::protocol::op::Op;
-use crate::protocol::reply::Outcome;
+use crate::protocol::outcome::Outcome;
 use crate::values::time::Time;
 
 /// No line of a history is wider.
@@ -253,7 +253,7 @@ impl fmt::Display for Shown<'_> {
 mod tests {
     use super::*;
     use crate::protocol::http::Request;
-    use crate::protocol::reply::Reply;
+    use crate::protocol::outcome::Reply;
 
     fn trace(actor: &str, kinds: &[EventKind]) -> Trace {
         let mut trace = Trace::new(vec![actor.into()]);

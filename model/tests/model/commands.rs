@@ -14,6 +14,8 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("thunderhead-{name}-{}", std::process::id()));
+        // A process of the same number that was killed may have left one.
+        let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).expect("a folder");
         Folder(path)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thunderhead_stream::postgres::connect;
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
 
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, empty_directory};
 
 /// A database to measure.
 pub trait Subject {
@@ -24,9 +24,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// Processed commands, a hundred to a workflow, and behind them some that wait.
     pub fn new(history: usize, backlog: usize) -> Sqlite {
-        let name = format!("thunderhead-bench-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir(&directory).unwrap();
+        let directory = empty_directory("bench").unwrap();
         let store = SqliteStore::open(&directory.join("stream.sqlite")).unwrap();
         let load = format!(
             "INSERT INTO workflow_messages

@@ -5,7 +5,7 @@
 use thunderhead_stream::postgres::{self, connect};
 use thunderhead_stream::{Migration, PostgresStore, SqliteStore, Store, sqlite};
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, empty_directory};
 
 /// Two commands as the first version of the schema holds them, one of them processed.
 const OLD_ON_SQLITE: &str = "INSERT INTO workflow_messages VALUES
@@ -35,8 +35,7 @@ async fn is_up_to_date(store: &impl Store) {
 
 #[tokio::test]
 async fn an_old_file_is_brought_up_to_date_once() {
-    let directory = std::env::temp_dir().join(format!("thunderhead-old-{}", std::process::id()));
-    std::fs::create_dir(&directory).unwrap();
+    let directory = empty_directory("old").unwrap();
     let path = directory.join("stream.sqlite");
     let old = rusqlite::Connection::open(&path).unwrap();
     let first = &sqlite::schema::MIGRATIONS[0];

@@ -17,9 +17,12 @@ async fn a_lost_connection_is_told_apart_from_a_refusal() {
     store.append("w", 0, &batch, 0).await.unwrap();
 
     let other = connect(&config).await.unwrap();
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    // With a limit in milliseconds the server answers when they have ended, not when they have been told to.
+    let end = "SELECT pg_terminate_backend(pid, 120000) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    other.execute(end, &[]).await.unwrap();
+    for ended in other.query(end, &[]).await.unwrap() {
+        assert!(ended.get::<_, bool>(0));
+    }
     for _ in 0..2 {
         let answer = store.append("w", 0, &batch, 0).await;
         assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
@@ -55,20 +58,27 @@ async fn one_that_would_repeat_an_effect_waits_for_the_one_that_has_begun() {
     let cluster = Cluster::start().await;
     let config = cluster.config(&cluster.create_database().await);
     let (mut one, mut other) = (connect(&config).await.unwrap(), connect(&config).await.unwrap());
+    let observer = connect(&config).await.unwrap();
     create_effects(&mut one).await.unwrap();
     for (commits, expected) in [(false, true), (true, false)] {
         let id = format!("m-{commits}");
         let first = one.transaction().await.unwrap();
         assert_eq!(record_effect(&first, &id, 1).await, Ok(true));
         let second = other.transaction().await.unwrap();
-        let waiting = record_effect(&second, &id, 2);
-        let ending = async {
-            match commits {
-                true => first.commit().await.unwrap(),
-                false => first.rollback().await.unwrap(),
-            }
+        let mut waiting = Box::pin(record_effect(&second, &id, 2));
+        let blocked = async {
+            let count = "SELECT count(*) FROM pg_stat_activity WHERE pg_blocking_pids(pid) <> '{}'";
+            while observer.query_one(count, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
         };
-        let (answer, ()) = tokio::join!(waiting, ending);
+        tokio::select! {
+            answer = &mut waiting => panic!("it did not wait: {answer:?}"),
+            () = blocked => {}
+        }
+        match commits {
+            true => first.commit().await.unwrap(),
+            false => first.rollback().await.unwrap(),
+        }
+        let answer = waiting.await;
         assert_eq!(answer, Ok(expected), "the first commits: {commits}");
         second.rollback().await.unwrap();
     }

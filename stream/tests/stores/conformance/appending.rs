@@ -162,7 +162,8 @@ pub async fn appending_at_once_leaves_no_gap_and_loses_nothing(fixture: &impl Fi
     let positions: Vec<i64> = stream.iter().map(|(position, _)| *position).collect();
     let length = THREADS * (0..BATCHES).map(|number| 1 + number % 3).sum::<usize>();
     assert_eq!(positions, (1..=length as i64).collect::<Vec<_>>());
-    assert!(conflicts > 0, "they never met");
+    // All of them begin with version 0, which is right for one.
+    assert!(conflicts >= THREADS - 1, "{conflicts} conflicts");
 }
 
 pub async fn a_conflict_never_names_the_version_that_was_expected(fixture: &impl Fixture) {

@@ -1,5 +1,7 @@
 //! Leases.
 
+use std::sync::Barrier;
+
 use thunderhead_stream::{Claim, Store};
 
 use super::{T0, add, claim, commands};
@@ -44,19 +46,29 @@ pub async fn a_command_of_tomorrow_is_not_due_today(fixture: &impl Fixture) {
 
 pub async fn those_that_claim_at_once_share_nothing_and_leave_nothing(fixture: &impl Fixture) {
     const COMMANDS: usize = 200;
+    const THREADS: usize = 4;
     let store = fixture.open().await;
     store.append("w", 0, &commands("c", COMMANDS), T0).await.unwrap();
-    let claimed = at_once(fixture, 4, async |store, thread| {
+    // Nobody claims a second time before everybody has claimed once, so none is quick enough to have them all.
+    let (before, after) = (Barrier::new(THREADS), Barrier::new(THREADS));
+    let claimed = at_once(fixture, THREADS, async |store, thread| {
+        let claim = async || store.claim(&format!("p{thread}"), T0, 1_000, 3).await;
+        before.wait();
+        let mut claims = claim().await;
+        // Those who wait are let go before a failure is looked at.
+        after.wait();
         let mut claimed = Vec::new();
         loop {
-            let claims = store.claim(&format!("p{thread}"), T0, 1_000, 3).await.unwrap();
-            if claims.is_empty() {
+            let positions = claims.unwrap().into_iter().map(|claim| claim.message.position);
+            let already = claimed.len();
+            claimed.extend(positions);
+            if claimed.len() == already {
                 return claimed;
             }
-            claimed.extend(claims.iter().map(|claim| claim.message.position));
+            claims = claim().await;
         }
     });
-    assert!(claimed.iter().filter(|claimed| !claimed.is_empty()).count() > 1, "one had them all");
+    assert!(claimed.iter().all(|claimed| claimed.len() >= 3), "everybody's first claim is full");
     let mut all = claimed.concat();
     all.sort_unstable();
     assert_eq!(all, (1..=COMMANDS as i64).collect::<Vec<_>>());

@@ -1,6 +1,7 @@
 //! A PostgreSQL server of our own, in a temporary directory, gone with the process that started it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -64,7 +65,7 @@ impl Cluster {
     }
 
     async fn run(binaries: &Path, setting: &str) -> Result<Cluster, String> {
-        let directory = new_directory()?;
+        let directory = empty_directory("pg")?;
         let supervisor = supervise(binaries, &directory, setting).inspect_err(|_| {
             fs::remove_dir(&directory).expect("it is empty, and ours");
         })?;
@@ -176,15 +177,20 @@ pub fn find_binaries(candidates: &[PathBuf]) -> Result<PathBuf, String> {
     })
 }
 
-/// An empty directory that no other process has.
-fn new_directory() -> Result<PathBuf, String> {
+/// A new directory for one test. A process that was killed may have left one of the same name, so a name that is
+/// taken is passed over.
+pub fn empty_directory(purpose: &str) -> Result<PathBuf, String> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("thunderhead-pg-{}-{number}", std::process::id());
-    let directory = std::env::temp_dir().join(name);
-    let made = fs::DirBuilder::new().mode(0o700).create(&directory);
-    made.map_err(|error| format!("{} cannot be made: {error}", directory.display()))?;
-    Ok(directory)
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("thunderhead-{purpose}-{}-{number}", std::process::id());
+        let directory = std::env::temp_dir().join(name);
+        match fs::DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("{} cannot be made: {error}", directory.display())),
+        }
+    }
 }
 
 /// Whom to run the server as: it refuses to be root.

@@ -4,13 +4,12 @@
 
 use std::future::Future;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Barrier, OnceLock};
 
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
 use tokio_postgres::Config;
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, empty_directory};
 
 /// A database that is gone with this value.
 pub trait Fixture: Sync {
@@ -30,12 +29,7 @@ pub struct Sqlite {
 impl Sqlite {
     /// A file that no other test has.
     pub async fn new() -> Sqlite {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("thunderhead-sqlite-{}-{number}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        std::fs::create_dir(&directory).unwrap();
-        Sqlite { directory }
+        Sqlite { directory: empty_directory("sqlite").unwrap() }
     }
 }
 
@@ -86,15 +80,21 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.unwrap().block_on(future)
 }
 
-/// Does some work in several threads at once, each with a connection of its own; their answers.
+/// Does some work in several threads at once, each with a connection of its own; their answers. They begin
+/// together; who is first from there on is not for a test to rely on.
 pub fn at_once<F: Fixture, T: Send>(
     fixture: &F,
     threads: usize,
     work: impl AsyncFn(F::Store, usize) -> T + Sync,
 ) -> Vec<T> {
+    let (begin, work) = (&Barrier::new(threads), &work);
     std::thread::scope(|scope| {
-        let work = &work;
-        let run = |index| move || block_on(async { work(fixture.open().await, index).await });
+        let run = |index| {
+            move || {
+                begin.wait();
+                block_on(async { work(fixture.open().await, index).await })
+            }
+        };
         let running: Vec<_> = (0..threads).map(|index| scope.spawn(run(index))).collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     })

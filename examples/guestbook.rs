@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use thunderhead_props::{Check, Finding, Promise, judge};
+use thunderhead_props::{Finding, Promise, judge};
 use thunderhead_sim::queue::{ConsumerConfig, MessageBody, QueueConfig};
 use thunderhead_sim::{
     Body, Case, ClientRequest, Cloud, DurableObject, Env, Error, EventKind, FaultSet, ObjectState,
@@ -56,26 +56,26 @@ fn mount(cloud: &mut Cloud, method: &'static str) {
 }
 
 static PROMISES: [Promise; 2] = [
-    Promise {
-        name: "no name is in the book twice",
-        about: "however often a message is delivered, its name is written once",
-        check: Check::Always(|trace| {
+    Promise::always(
+        "no name is in the book twice",
+        "however often a message is delivered, its name is written once",
+        |trace| {
             let mut seen = BTreeSet::new();
             let again = signed(trace).find(|(_, name)| !seen.insert(name.clone()));
             again.map_or(Ok(()), |(event, name)| {
                 Err(Finding::at(event, format!("{name} is in the book twice")))
             })
-        }),
-    },
-    Promise {
-        name: "every name that was accepted is in the book",
-        about: "a guest who was answered 201 can read the name when the storm is over",
-        check: Check::Eventually(|trace| {
+        },
+    ),
+    Promise::eventually(
+        "every name that was accepted is in the book",
+        "a guest who was answered 201 can read the name when the storm is over",
+        |trace| {
             let book: BTreeSet<String> = signed(trace).map(|(_, name)| name).collect();
             let lost = accepted(trace).find(|name| !book.contains(name));
             lost.map_or(Ok(()), |name| Err(Finding::missing(format!("{name} is not in the book"))))
-        }),
-    },
+        },
+    ),
 ];
 
 /// The names that were written into the book, each with the event that kept it.

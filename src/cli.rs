@@ -1,15 +1,15 @@
-//! The commands, one file each. A command returns its whole answer; printing it, as text or as one
-//! JSON document, happens here and nowhere else.
+//! The command line of a program that has systems to search: [`main`] for one of your own, [`project`] for ours.
+//!
+//! The commands are one file each. A command returns its whole answer; printing it, as text or as one JSON document,
+//! happens here and nowhere else.
 
 mod check;
 mod explore;
-mod failure;
 mod inference;
 mod input;
 mod list;
 mod progress;
 mod replay;
-mod report;
 mod run;
 mod stopwatch;
 mod trace;
@@ -18,21 +18,27 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::{Value, json};
+use thunderhead_props::System;
 use thunderhead_sim::{ScriptError, SetupError};
+
+use crate::VERSION;
+use crate::catalogue::{Catalogue, CatalogueError};
+use crate::failure::Unwritten;
 
 /// Runs your code on a simulated cloud with every fault its platform permits, reproducibly.
 #[derive(Debug, Parser)]
 #[command(name = "thunderhead", version, arg_required_else_help = true)]
-struct Cli {
+struct Cli<C: Subcommand> {
     /// Print one JSON document on standard output and nothing else there.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: C,
 }
 
+/// What every program can do.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Check every system in every variant with every strategy.
@@ -47,6 +53,13 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios.
     List(list::Args),
+}
+
+/// What the program of this project can do.
+#[derive(Debug, Subcommand)]
+enum ProjectCommand {
+    #[command(flatten)]
+    Every(Command),
     /// Say what is in images (runs thunderhead-model).
     Classify(inference::Args),
     /// Get the weights of the classifier (fetch), or describe them (info); runs thunderhead-model.
@@ -54,7 +67,7 @@ enum Command {
 }
 
 /// The answer of a command.
-pub struct Answer {
+struct Answer {
     /// What is printed without `--json`.
     text: String,
     /// What is printed with `--json`.
@@ -66,7 +79,7 @@ pub struct Answer {
 
 /// Why a command failed.
 #[derive(Debug)]
-pub enum CliError {
+enum CliError {
     /// The input is wrong; exit code 2.
     Input(String),
     /// The input does not fit this version or this code; exit code 3.
@@ -101,30 +114,108 @@ impl From<SetupError> for CliError {
     }
 }
 
-/// Reads the command line, does what it says and prints the answer.
-pub fn main() -> ExitCode {
-    let mut cli = Cli::parse();
+impl From<CatalogueError> for CliError {
+    fn from(error: CatalogueError) -> CliError {
+        CliError::Input(error.to_string())
+    }
+}
+
+impl From<Unwritten> for CliError {
+    fn from(error: Unwritten) -> CliError {
+        CliError::Input(error.to_string())
+    }
+}
+
+/// What a command is given besides its arguments.
+#[derive(Clone, Copy, Debug)]
+struct Given<'a> {
+    /// The systems that names are looked up in.
+    systems: Catalogue<'a>,
+    /// The name of this program, for the commands that it recommends.
+    program: &'a str,
+}
+
+/// A whole program for systems of your own, with every command: `check`, `explore`, `run`, `replay`, `trace` and
+/// `list`.
+///
+/// ```no_run
+/// use thunderhead::props::{System, Variant};
+/// use thunderhead::sim::Response;
+///
+/// fn main() -> std::process::ExitCode {
+///     let hello = Variant::holds("reference", "says hello", |cloud| {
+///         cloud.worker("web").fetch(|_env, _request| async { Ok(Response::new(200, "hello")) });
+///     });
+///     thunderhead::main(&[&System::new("hello", "a worker that says hello", hello)])
+/// }
+/// ```
+///
+/// It reads the arguments of the process and answers with its exit code. A search is a fifth faster with an allocator
+/// such as mimalloc. A library must not choose one, so that is up to your program (`src/main.rs` of this project).
+pub fn main(systems: &[&System]) -> ExitCode {
+    let program = program();
+    let shown = program.clone();
+    let cli = parse::<Command>(|command| {
+        let version = concat!("with thunderhead ", env!("CARGO_PKG_VERSION"));
+        command.version(version).display_name(shown.clone()).bin_name(shown)
+    });
+    let answer = Catalogue::new(systems)
+        .map_err(CliError::from)
+        .and_then(|systems| answer(Given { systems, program: &program }, &cli.command));
+    print(answer, cli.json)
+}
+
+/// The program of this project: every command of [`main`], and those that run `thunderhead-model`.
+pub fn project(systems: &[&System]) -> ExitCode {
+    let cli = parse::<ProjectCommand>(|command| command.version(VERSION));
+    let program = program();
+    let mut as_json = cli.json;
     let answer = match &cli.command {
-        Command::Check(args) => check::check(args),
-        Command::Explore(args) => explore::explore(args),
-        Command::Run(args) => run::run(args),
-        Command::Replay(args) => replay::replay(args),
-        Command::Trace(args) => trace::trace(args),
-        Command::List(args) => list::list(args),
-        Command::Classify(args) | Command::Model(args) => {
-            cli.json |= args.want_json();
+        ProjectCommand::Every(command) => Catalogue::new(systems)
+            .map_err(CliError::from)
+            .and_then(|systems| answer(Given { systems, program: &program }, command)),
+        ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
+            as_json |= args.want_json();
             match inference::run() {
                 Ok(code) => return code,
                 Err(error) => Err(error),
             }
         }
     };
+    print(answer, as_json)
+}
+
+/// The name by which this program was called.
+fn program() -> String {
+    let called = std::env::args_os().next().map(std::path::PathBuf::from);
+    let name = called.as_ref().and_then(|path| path.file_stem()?.to_str());
+    name.unwrap_or("thunderhead").into()
+}
+
+/// Reads the command line. Bad usage, `--help` and `--version` end the program here.
+fn parse<C: Subcommand>(adapt: impl FnOnce(clap::Command) -> clap::Command) -> Cli<C> {
+    let matches = adapt(Cli::<C>::command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
+    match command {
+        Command::Check(args) => check::check(given, args),
+        Command::Explore(args) => explore::explore(given, args),
+        Command::Run(args) => run::run(given, args),
+        Command::Replay(args) => replay::replay(given, args),
+        Command::Trace(args) => trace::trace(given, args),
+        Command::List(args) => list::list(given, args),
+    }
+}
+
+fn print(answer: Result<Answer, CliError>, as_json: bool) -> ExitCode {
     let answer = answer.unwrap_or_else(|error| {
         eprintln!("error: {error}");
         let json = json!({ "ok": false, "error": error.to_string() });
         Answer { text: String::new(), json, code: error.code() }
     });
-    let printed = if cli.json { format!("{:#}\n", answer.json) } else { answer.text };
+    let printed = if as_json { format!("{:#}\n", answer.json) } else { answer.text };
     // A closed pipe means that the reader has seen enough, which is no failure.
     let _ = std::io::stdout().write_all(printed.as_bytes());
     ExitCode::from(answer.code)

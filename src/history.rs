@@ -14,13 +14,13 @@ const LABEL: usize = 9;
 /// A played scenario with its header.
 #[derive(Debug)]
 pub struct History<'a> {
-    playable: &'a Playable,
+    playable: &'a Playable<'a>,
     played: &'a Played,
 }
 
 impl<'a> History<'a> {
     /// The history of `playable`, as it was played.
-    pub fn new(playable: &'a Playable, played: &'a Played) -> History<'a> {
+    pub fn new(playable: &'a Playable<'a>, played: &'a Played) -> History<'a> {
         History { playable, played }
     }
 
@@ -53,8 +53,9 @@ impl<'a> History<'a> {
             labelled(&mut text, "verdict", "every promise holds");
         }
         for violation in &self.played.violations {
-            let promise = self.playable.system.promise(violation.promise);
-            let promise = promise.map_or_else(|| violation.promise.into(), ToString::to_string);
+            let promise = self.playable.system.promise(&violation.promise);
+            let promise =
+                promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
             let event = violation.finding.event;
             let event = event.map_or(String::new(), |at| format!(" (event {})", at + 1));
             let said = format!("{promise}: {}{event}", violation.finding.message);

@@ -1,8 +1,17 @@
 #![doc = include_str!("../README.md")]
 
+pub mod catalogue;
+pub mod cli;
+pub mod failure;
 pub mod history;
 pub mod playable;
+pub mod report;
 pub mod systems;
 
-/// The version that failure files carry.
+pub use cli::main;
+pub use thunderhead_props as props;
+pub use thunderhead_sim as sim;
+
+/// The version of Thunderhead, which failure files carry: another version may give another run. A change of the
+/// application is noticed by the hash of the history instead.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

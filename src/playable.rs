@@ -2,23 +2,23 @@
 
 use std::fmt;
 
-use thunderhead_props::{Check, Promise, System, Variant, Violation, quietly, search};
+use thunderhead_props::{Check, Name, Promise, System, Variant, Violation, quietly, search};
 use thunderhead_sim::{
     EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
     ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
 };
 
-use crate::systems;
+use crate::catalogue::Catalogue;
 
 /// A script whose names all exist.
 #[derive(Debug)]
-pub struct Playable {
+pub struct Playable<'a> {
     /// The file it came from.
     pub file: ScriptFile,
     /// The system it is about.
-    pub system: &'static System,
+    pub system: &'a System,
     /// The variant of it.
-    pub variant: &'static Variant,
+    pub variant: &'a Variant,
 }
 
 /// The result of playing a script.
@@ -35,14 +35,14 @@ pub struct Played {
 }
 
 /// A difference between what a script expects and what its run showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmet {
     /// This promise is broken, which the script does not expect.
-    Broken(&'static str),
+    Broken(Name),
     /// The script expects to see this, and it did not happen.
-    NotSeen(&'static str),
+    NotSeen(Name),
     /// The script expects this promise to be broken, and it holds.
-    Held(&'static str),
+    Held(Name),
 }
 
 impl fmt::Display for Unmet {
@@ -55,19 +55,18 @@ impl fmt::Display for Unmet {
     }
 }
 
-impl Playable {
-    /// Looks up every name in the script.
-    pub fn new(file: ScriptFile) -> Result<Playable, ScriptError> {
+impl<'a> Playable<'a> {
+    /// Looks up every name in the script among these systems.
+    pub fn new(file: ScriptFile, systems: Catalogue<'a>) -> Result<Playable<'a>, ScriptError> {
         let script = &file.script;
-        let system = systems::find(&script.system).ok_or_else(|| {
-            let known = systems::ALL.iter().map(|system| system.name);
+        let system = systems.find(&script.system).map_err(|advice| {
             let wrong = format!("there is no system `{}`", script.system);
-            file.object(ScriptPlace::System, wrong, closest(&script.system, known))
+            file.object(ScriptPlace::System, wrong, advice)
         })?;
         let variant = match &script.variant {
             None => system.reference(),
             Some(name) => system.variant(name).ok_or_else(|| {
-                let known = system.variants.iter().map(|variant| variant.name);
+                let known = system.variants().iter().map(|variant| &*variant.name);
                 let wrong = format!("{} has no variant `{name}`", system.name);
                 file.object(ScriptPlace::Variant, wrong, closest(name, known))
             })?,
@@ -79,9 +78,9 @@ impl Playable {
 
     /// Plays the script's requests and faults on another variant, of which all that is expected is that
     /// its promises hold.
-    pub fn on(self, variant: &'static Variant) -> Playable {
+    pub fn on(self, variant: &'a Variant) -> Playable<'a> {
         let mut file = self.file;
-        file.script.variant = Some(variant.name.into());
+        file.script.variant = Some(variant.name.to_string());
         file.script.expect = None;
         Playable { file, variant, ..self }
     }
@@ -107,12 +106,12 @@ impl Playable {
         let broken = |name: &str| violations.iter().any(|violation| violation.promise == name);
         let unmet = expected.clone().filter_map(|expect| {
             let promise = self.system.promise(&expect.promise)?;
-            match (expect.word, promise.check) {
+            match (expect.word, &promise.check) {
                 (Expectation::Sometimes, Check::Sometimes(seen)) => {
-                    (!seen(&run.trace)).then_some(Unmet::NotSeen(promise.name))
+                    (!seen.of(&run.trace)).then(|| Unmet::NotSeen(promise.name.clone()))
                 }
                 (Expectation::Violates, _) => {
-                    (!broken(promise.name)).then_some(Unmet::Held(promise.name))
+                    (!broken(&promise.name)).then(|| Unmet::Held(promise.name.clone()))
                 }
                 // A promise that must hold and does not is among the surprises below.
                 _ => None,
@@ -123,7 +122,7 @@ impl Playable {
                 expect.word == Expectation::Violates && expect.promise == violation.promise
             })
         });
-        let surprises = surprises.map(|violation| Unmet::Broken(violation.promise));
+        let surprises = surprises.map(|violation| Unmet::Broken(violation.promise.clone()));
         surprises.chain(unmet).collect()
     }
 }
@@ -131,7 +130,7 @@ impl Playable {
 /// Refuses a script that names a worker that does not exist.
 fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), ScriptError> {
     let scenario = &file.script.scenario;
-    let roster = Roster::of(&variant.mount);
+    let roster = Roster::of(&|cloud| variant.mount(cloud));
     for (index, send) in scenario.requests.iter().enumerate() {
         let Some(to) = &send.to else { continue };
         if !roster.serving().any(|name| *name == **to) {
@@ -175,7 +174,7 @@ fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
     for (index, expect) in file.script.expect.iter().flatten().enumerate() {
         let place = ScriptPlace::Expect(index);
         let Some(promise) = system.promise(&expect.promise) else {
-            let known = system.promises().map(|promise| promise.name);
+            let known = system.promises().map(|promise| &*promise.name);
             let wrong = format!("{} promises no `{}`", system.name, expect.promise);
             return Err(file.object(place, wrong, closest(&expect.promise, known)));
         };
@@ -189,7 +188,7 @@ fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
 }
 
 fn suits(word: Expectation, promise: &Promise) -> bool {
-    match promise.check {
+    match &promise.check {
         Check::Always(_) => matches!(word, Expectation::Always | Expectation::Violates),
         Check::Eventually(_) => matches!(word, Expectation::Eventually | Expectation::Violates),
         Check::Sometimes(_) => word == Expectation::Sometimes,

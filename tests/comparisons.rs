@@ -19,7 +19,7 @@ const KEY: &str = "0123456789abcdef0123456789abcdef";
 fn talk<F: Future<Output = ()> + 'static>(work: impl Fn(Env) -> F + Copy + 'static) -> Trace {
     let system = systems::find("comparisons").expect("it is registered");
     let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
-        (system.reference().mount)(cloud);
+        system.reference().mount(cloud);
         cloud.client("somebody", work);
     });
     let trace = run.expect("there is nothing that could not fit").trace;
@@ -350,7 +350,7 @@ mod redirects {
     fn end(right: &'static str) -> (String, String) {
         let system = systems::find("comparisons").expect("it is registered");
         let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
-            (system.reference().mount)(cloud);
+            system.reference().mount(cloud);
             cloud.client("somebody", |env| async move {
                 let body = json!({ "leftUrl": "https://prod.example/old", "rightUrl": right });
                 ask(&env, "POST", "/compare", body).await;

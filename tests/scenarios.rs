@@ -3,21 +3,27 @@
 mod support;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use support::{files, root};
+use thunderhead::catalogue::Catalogue;
 use thunderhead::history::History;
 use thunderhead::playable::Playable;
-use thunderhead_props::Expected;
+use thunderhead::systems;
+use thunderhead_props::{Expected, System};
 use thunderhead_sim::{Script, ScriptChoices};
 
 fn scripts() -> Vec<PathBuf> {
     files(&root().join("scenarios"))
 }
 
-fn plan(path: &PathBuf) -> Playable {
+fn plan(path: &PathBuf) -> Playable<'static> {
+    static SYSTEMS: LazyLock<[&System; 5]> = LazyLock::new(systems::all);
+    let systems = Catalogue::new(&*SYSTEMS).expect("the names are clear");
     let text = std::fs::read_to_string(path).expect("a file of the project");
-    let file = Script::parse(&path.display().to_string(), &text).and_then(Playable::new);
-    file.unwrap_or_else(|error| panic!("{error}"))
+    let file = Script::parse(&path.display().to_string(), &text);
+    let playable = file.and_then(|file| Playable::new(file, systems));
+    playable.unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

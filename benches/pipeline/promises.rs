@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_props::{Check, Finding, PLATFORM, Promise};
+use thunderhead_props::{Finding, PLATFORM, Promise};
 use thunderhead_sim::queue::Fate;
 use thunderhead_sim::{EventKind, Op, Reply, Trace, r2, workflow};
 
@@ -11,17 +11,17 @@ pub fn promises() -> impl Iterator<Item = &'static Promise> {
     [&ONE_INSTANCE, &ALL_CLASSIFIED].into_iter().chain(PLATFORM.iter().copied())
 }
 
-static ONE_INSTANCE: Promise = Promise {
-    name: "one instance per upload",
-    about: "no upload has its workflow created twice",
-    check: Check::Always(one_instance),
-};
+static ONE_INSTANCE: Promise = Promise::always(
+    "one instance per upload",
+    "no upload has its workflow created twice",
+    one_instance,
+);
 
-static ALL_CLASSIFIED: Promise = Promise {
-    name: "every upload is classified",
-    about: "the row of every stored photo says in the end that it is classified",
-    check: Check::Eventually(all_classified),
-};
+static ALL_CLASSIFIED: Promise = Promise::eventually(
+    "every upload is classified",
+    "the row of every stored photo says in the end that it is classified",
+    all_classified,
+);
 
 fn one_instance(trace: &Trace) -> Result<(), Finding> {
     let mut created = BTreeSet::new();

@@ -10,7 +10,7 @@ use thunderhead_sim::{
 };
 
 use crate::guided::Guided;
-use crate::promise::{Violation, judge};
+use crate::promise::{Name, Violation, judge};
 use crate::quiet::quietly;
 use crate::search::{self, Strategy as Seeded};
 use crate::system::{System, Variant};
@@ -18,11 +18,11 @@ use tally::{Record, Tally};
 
 /// Which variant to search, how, and for how long.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct Search<'a> {
     /// The system.
-    pub system: &'static System,
+    pub system: &'a System,
     /// Its variant.
-    pub variant: &'static Variant,
+    pub variant: &'a Variant,
     /// How runs are chosen.
     pub strategy: Strategy,
     /// The first seed.
@@ -40,7 +40,7 @@ pub struct Search {
     /// The number of threads, which does not change what is found.
     pub jobs: usize,
     /// The search ends once one of these promises is broken.
-    pub enough: &'static [&'static str],
+    pub enough: Vec<Name>,
 }
 
 /// How runs are chosen.
@@ -88,7 +88,7 @@ pub struct Findings {
     /// Whether every run within the bounds was visited; known for enumeration only.
     pub complete: Option<bool>,
     /// In how many runs each `sometimes` was seen.
-    pub seen: Vec<(&'static str, u64)>,
+    pub seen: Vec<(Name, u64)>,
     /// The smallest failure for every promise that was broken.
     pub broken: Vec<Broken>,
 }
@@ -119,7 +119,7 @@ const SEEDS: u64 = 512;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
 
-impl Search {
+impl Search<'_> {
     /// Plays the runs. After each batch, `go_on` is told how many there were and may end the search.
     pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {
         let mut tally = Tally::new(self.system, SHRUNK);
@@ -237,9 +237,9 @@ impl Search {
         seed: Option<u64>,
     ) -> Result<(Record, Run), SetupError> {
         let run = search::play(self.variant, &scenario, source)?;
-        let broken: Vec<&str> =
-            judge(self.system.promises(), &run).iter().map(|v| v.promise).collect();
-        let seen = self.system.sometimes().map(|(_, seen)| seen(&run.trace)).collect();
+        let broken: Vec<Name> =
+            judge(self.system.promises(), &run).into_iter().map(|v| v.promise).collect();
+        let seen = self.system.sometimes().map(|(_, seen)| seen.of(&run.trace)).collect();
         let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
         Ok((Record { hash: run.trace.hash(), seed, seen, broken, case }, run))
     }

@@ -10,8 +10,8 @@ use crate::system::System;
 
 /// A search whose proposals depend on the runs it was told of, and on its seed.
 #[derive(Debug)]
-pub struct Guided {
-    system: &'static System,
+pub struct Guided<'a> {
+    system: &'a System,
     max_crashes: u32,
     rng: Rng,
     corpus: Vec<Kept>,
@@ -31,9 +31,9 @@ const FRESH: u16 = 256;
 /// The most changes made to a kept case at once.
 const CHANGES_MAX: u32 = 3;
 
-impl Guided {
+impl<'a> Guided<'a> {
     /// A search over the storms of `system`.
-    pub fn new(system: &'static System, seed: u64, max_crashes: u32) -> Guided {
+    pub fn new(system: &'a System, seed: u64, max_crashes: u32) -> Guided<'a> {
         let rng = Rng::new(seed).fork("guided");
         Guided { system, max_crashes, rng, corpus: Vec::new(), seen: BTreeSet::new() }
     }

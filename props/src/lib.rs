@@ -15,7 +15,7 @@
 //! use std::collections::BTreeSet;
 //!
 //! use thunderhead_props::search::{self, Strategy};
-//! use thunderhead_props::{Check, Expected, Finding, Promise, System, Variant};
+//! use thunderhead_props::{Finding, Promise, System, Variant};
 //! use thunderhead_sim::queue::{self, ConsumerConfig, MessageBody, QueueConfig};
 //! use thunderhead_sim::r2::{self, BucketConfig};
 //! use thunderhead_sim::{Case, ClientRequest, Cloud, Op, Response, Time, Trace};
@@ -39,11 +39,11 @@
 //! }
 //!
 //! // The promise: a constant, and a function that reads the trace.
-//! static EVERY_ORDER: Promise = Promise {
-//!     name: "every order is stored",
-//!     about: "in the end, each order that was put on the queue is in the bucket",
-//!     check: Check::Eventually(every_order),
-//! };
+//! static EVERY_ORDER: Promise = Promise::eventually(
+//!     "every order is stored",
+//!     "in the end, each order that was put on the queue is in the bucket",
+//!     every_order,
+//! );
 //!
 //! fn every_order(trace: &Trace) -> Result<(), Finding> {
 //!     let (mut sent, mut stored) = (BTreeSet::new(), BTreeSet::new());
@@ -61,37 +61,34 @@
 //! }
 //!
 //! // What a search needs to know: the variants, the requests, and the promises.
-//! static SHOP: System = System {
-//!     name: "shop",
-//!     about: "orders go through a queue into a bucket",
-//!     variants: &[Variant {
-//!         name: "acks-early",
-//!         about: "acknowledges an order before it is stored",
-//!         expected: Expected::Refuted(&["every order is stored"]),
-//!         mount,
-//!     }],
-//!     workload: |rng| (0..1 + rng.below(3)).map(order).collect(),
-//!     smallest: || vec![order(1)],
-//!     promises: &[&EVERY_ORDER],
-//! };
+//! let acks_early = Variant::refuted(
+//!     "acks-early",
+//!     "acknowledges an order before it is stored",
+//!     &["every order is stored"],
+//!     mount,
+//! );
+//! let system = System::new("shop", "orders go through a queue into a bucket", acks_early)
+//!     .with_workload(|rng| (0..1 + rng.below(3)).map(order).collect())
+//!     .with_smallest(|| vec![order(1)])
+//!     .with_promises(&[&EVERY_ORDER]);
 //!
 //! fn order(number: u32) -> ClientRequest {
 //!     ClientRequest::new(Time::from_ms(100 * u64::from(number)), "PUT", &format!("/{number}"), "")
 //! }
 //!
 //! // The search: every seed stands for a workload and a storm of faults.
-//! let shop = &SHOP.variants[0];
+//! let shop = system.reference();
 //! let (case, violation) = (0..1_000)
 //!     .find_map(|seed| {
-//!         let (scenario, source) = search::of_seed(&SHOP, seed, Strategy::Random, 3);
-//!         let (run, broken) = search::check(&SHOP, shop, &scenario, &source).ok()?;
+//!         let (scenario, source) = search::of_seed(&system, seed, Strategy::Random, 3);
+//!         let (run, broken) = search::check(&system, shop, &scenario, &source).ok()?;
 //!         Some((Case { scenario, tape: run.tape() }, broken.into_iter().next()?))
 //!     })
 //!     .expect("a thousand storms are enough");
 //! assert_eq!(violation.promise, "every order is stored");
 //!
 //! // The shrunk failure: one order, and the one thing that had to go wrong.
-//! let small = search::smallest(&SHOP, shop, case, violation.promise);
+//! let small = search::smallest(&system, shop, case, &violation.promise);
 //! assert_eq!(small.best().scenario.requests.len(), 1);
 //! assert_eq!(small.best().tape.len(), 1);
 //! ```
@@ -102,7 +99,7 @@
 //! use proptest::prelude::*;
 //! use thunderhead_props::{System, storm};
 //!
-//! fn the_reference_holds(system: &'static System) {
+//! fn the_reference_holds(system: &System) {
 //!     proptest!(|(storm in storm(system, system.reference()))| {
 //!         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
 //!     });
@@ -131,7 +128,7 @@ mod system;
 
 pub use guided::Guided;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
-pub use promise::{Check, Finding, Promise, Violation, judge};
+pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};
 pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, UPLOADS};
 pub use quiet::quietly;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};

@@ -5,43 +5,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::queue::Fate;
 use thunderhead_sim::{EventKind, Fault, Op, Trace};
 
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
 /// What every system is judged by: the platform's promises, that the application comes to rest, and that faults
 /// really happen in a search.
 pub const PLATFORM: &[&Promise] =
     &[&COMES_TO_REST, &SETTLED_ONCE, &NO_MESSAGE_LOST, &DIED_MID_CALL];
 
-static COMES_TO_REST: Promise = Promise {
-    name: "the application comes to rest",
-    about: "no task panics, waits for ever, or is still busy when the steps are used up",
-    check: Check::Always(comes_to_rest),
-};
+static COMES_TO_REST: Promise = Promise::always(
+    "the application comes to rest",
+    "no task panics, waits for ever, or is still busy when the steps are used up",
+    comes_to_rest,
+);
 
-static SETTLED_ONCE: Promise = Promise {
-    name: "a settled message stays settled",
-    about: "a message that was acknowledged, dropped or moved to a dead-letter queue is never decided again",
-    check: Check::Always(settled_once),
-};
+static SETTLED_ONCE: Promise = Promise::always(
+    "a settled message stays settled",
+    "a message that was acknowledged, dropped or moved to a dead-letter queue is never decided again",
+    settled_once,
+);
 
-static NO_MESSAGE_LOST: Promise = Promise {
-    name: "no message is lost",
-    about: "every message whose delivery began is acknowledged, dead-lettered, dropped or expired in the end",
-    check: Check::Eventually(no_message_lost),
-};
+static NO_MESSAGE_LOST: Promise = Promise::eventually(
+    "no message is lost",
+    "every message whose delivery began is acknowledged, dead-lettered, dropped or expired in the end",
+    no_message_lost,
+);
 
 /// For systems with a queue; the others cannot meet it.
-pub static DELIVERED_TWICE: Promise = Promise {
-    name: "a message is delivered twice",
-    about: "some message reaches a consumer more than once",
-    check: Check::Sometimes(delivered_twice),
-};
+pub static DELIVERED_TWICE: Promise = Promise::sometimes(
+    "a message is delivered twice",
+    "some message reaches a consumer more than once",
+    delivered_twice,
+);
 
-static DIED_MID_CALL: Promise = Promise {
-    name: "a worker dies with a request on its way",
-    about: "an effect happens on behalf of a worker that is already dead",
-    check: Check::Sometimes(died_mid_call),
-};
+static DIED_MID_CALL: Promise = Promise::sometimes(
+    "a worker dies with a request on its way",
+    "an effect happens on behalf of a worker that is already dead",
+    died_mid_call,
+);
 
 fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
     for (at, event) in trace.events().iter().enumerate() {

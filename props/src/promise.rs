@@ -1,39 +1,148 @@
 //! What is promised of a run, as plain data.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use thunderhead_sim::{EventKind, Run, Trace};
 
+/// The name of a system, a variant or a promise: a literal, or a string made at run time.
+pub type Name = Cow<'static, str>;
+
 /// Something that a system promises about its runs.
-#[derive(Debug)]
+///
+/// ```
+/// use thunderhead_props::{Check, Finding, Promise};
+/// use thunderhead_sim::Trace;
+///
+/// // A promise that is known when the program is compiled can be a static.
+/// static SHORT: Promise = Promise::always("runs are short", "at most 1,000 events", |trace| short(trace, 1_000));
+///
+/// fn short(trace: &Trace, most: usize) -> Result<(), Finding> {
+///     match trace.events().len() {
+///         events if events <= most => Ok(()),
+///         _ => Err(Finding::at(most, "the run goes on")),
+///     }
+/// }
+///
+/// // One that is made at run time owns its name and what its check needs to know.
+/// let most = 10;
+/// let check = Check::always(move |trace| short(trace, most));
+/// let made = Promise::made(format!("at most {most} events"), "the run ends soon", check);
+/// assert_eq!(made.to_string(), "always at most 10 events");
+/// ```
+#[derive(Clone, Debug)]
 pub struct Promise {
     /// The promise in a few words, unique within its system.
-    pub name: &'static str,
+    pub name: Name,
     /// What it means, in one sentence.
-    pub about: &'static str,
+    pub about: Name,
     /// How it is judged.
     pub check: Check,
 }
 
+impl Promise {
+    /// Holds at every moment of every run.
+    pub const fn always(
+        name: &'static str,
+        about: &'static str,
+        check: fn(&Trace) -> Result<(), Finding>,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Always(Reads::Plain(check)))
+    }
+
+    /// Holds when the calm has come and the run is at rest.
+    pub const fn eventually(
+        name: &'static str,
+        about: &'static str,
+        check: fn(&Trace) -> Result<(), Finding>,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Eventually(Reads::Plain(check)))
+    }
+
+    /// Is seen in some run of a search.
+    pub const fn sometimes(
+        name: &'static str,
+        about: &'static str,
+        seen: fn(&Trace) -> bool,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Sometimes(Reads::Plain(seen)))
+    }
+
+    /// A promise that is made at run time.
+    pub fn made(name: impl Into<Name>, about: impl Into<Name>, check: Check) -> Promise {
+        Promise { name: name.into(), about: about.into(), check }
+    }
+
+    const fn fixed(name: &'static str, about: &'static str, check: Check) -> Promise {
+        Promise { name: Cow::Borrowed(name), about: Cow::Borrowed(about), check }
+    }
+}
+
 /// When a promise must hold.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Check {
     /// At every moment of every run.
-    Always(fn(&Trace) -> Result<(), Finding>),
+    Always(Reads<Result<(), Finding>>),
     /// When the calm has come and the run is at rest.
-    Eventually(fn(&Trace) -> Result<(), Finding>),
+    Eventually(Reads<Result<(), Finding>>),
     /// In some run of a search: proof that the search was not vacuous.
-    Sometimes(fn(&Trace) -> bool),
+    Sometimes(Reads<bool>),
 }
 
 impl Check {
+    /// A closure that judges every moment of every run.
+    pub fn always(check: impl Fn(&Trace) -> Result<(), Finding> + Send + Sync + 'static) -> Check {
+        Check::Always(Reads::Made(Arc::new(check)))
+    }
+
+    /// A closure that judges a run at rest.
+    pub fn eventually(
+        check: impl Fn(&Trace) -> Result<(), Finding> + Send + Sync + 'static,
+    ) -> Check {
+        Check::Eventually(Reads::Made(Arc::new(check)))
+    }
+
+    /// A closure that says whether a run shows something.
+    pub fn sometimes(seen: impl Fn(&Trace) -> bool + Send + Sync + 'static) -> Check {
+        Check::Sometimes(Reads::Made(Arc::new(seen)))
+    }
+
     /// `always`, `eventually` or `sometimes`.
-    pub fn word(self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Check::Always(_) => "always",
             Check::Eventually(_) => "eventually",
             Check::Sometimes(_) => "sometimes",
         }
+    }
+}
+
+/// A function of a trace: one that a static can hold, or a closure that was made at run time.
+#[derive(Clone)]
+pub enum Reads<T: 'static> {
+    /// A function.
+    Plain(fn(&Trace) -> T),
+    /// A closure.
+    Made(Arc<dyn Fn(&Trace) -> T + Send + Sync>),
+}
+
+impl<T> Reads<T> {
+    /// What it says of this trace.
+    pub fn of(&self, trace: &Trace) -> T {
+        match self {
+            Reads::Plain(read) => read(trace),
+            Reads::Made(read) => read(trace),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Reads<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reads::Plain(_) => "function",
+            Reads::Made(_) => "closure",
+        })
     }
 }
 
@@ -68,23 +177,23 @@ impl Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The name of the promise.
-    pub promise: &'static str,
+    pub promise: Name,
     /// What is wrong.
     pub finding: Finding,
 }
 
 /// Judges a run by every promise that is not a `sometimes`, in their order.
-pub fn judge(promises: impl Iterator<Item = &'static Promise>, run: &Run) -> Vec<Violation> {
+pub fn judge<'a>(promises: impl Iterator<Item = &'a Promise>, run: &Run) -> Vec<Violation> {
     let trace = &run.trace;
     let at_rest = run.end == thunderhead_sim::End::Quiet
         && trace.events().iter().any(|event| event.kind == EventKind::Calm);
     let broken = promises.filter_map(|promise| {
-        let checked = match promise.check {
-            Check::Always(check) => check(trace),
-            Check::Eventually(check) if at_rest => check(trace),
+        let checked = match &promise.check {
+            Check::Always(check) => check.of(trace),
+            Check::Eventually(check) if at_rest => check.of(trace),
             Check::Eventually(_) | Check::Sometimes(_) => Ok(()),
         };
-        checked.err().map(|finding| Violation { promise: promise.name, finding })
+        checked.err().map(|finding| Violation { promise: promise.name.clone(), finding })
     });
     broken.collect()
 }

@@ -43,7 +43,7 @@ pub fn of_seed_among(
         Strategy::Random => Timing::Latency,
         Strategy::Pct => Timing::Order,
     };
-    let requests = (system.workload)(&mut root.fork("workload"));
+    let requests = system.workload(&mut root.fork("workload"));
     let scenario =
         Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() };
     let swarm = Swarm::of_seed(seed, faults);
@@ -56,13 +56,13 @@ pub fn of_seed_among(
 
 /// The scenario whose runs are enumerated: the smallest workload, order instead of latency.
 pub fn to_enumerate(system: &System, faults: FaultSet, max_crashes: u32) -> Scenario {
-    let (requests, timing) = ((system.smallest)(), Timing::Order);
+    let (requests, timing) = (system.smallest(), Timing::Order);
     Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() }
 }
 
 /// Plays a scenario on a variant.
 pub fn play(variant: &Variant, scenario: &Scenario, source: &Source) -> Result<Run, SetupError> {
-    simulate(scenario, source, &variant.mount)
+    simulate(scenario, source, &|cloud| variant.mount(cloud))
 }
 
 /// Plays a scenario and judges it.

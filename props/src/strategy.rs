@@ -21,14 +21,14 @@ use crate::system::{System, Variant};
 /// use proptest::prelude::*;
 /// use thunderhead_props::{System, storm};
 ///
-/// fn the_reference_holds(system: &'static System) {
+/// fn the_reference_holds(system: &System) {
 ///     proptest!(|(storm in storm(system, system.reference()))| {
 ///         prop_assert_eq!(storm.violations(), vec![], "{}", storm);
 ///     });
 /// }
 /// ```
-pub fn storm(system: &'static System, variant: &'static Variant) -> Storms {
-    Storms { system, variant }
+pub fn storm(system: &System, variant: &Variant) -> Storms {
+    Storms(Rc::new((system.clone(), variant.clone())))
 }
 
 /// Proptest's settings with so many cases, unless `PROPTEST_CASES` asks for another number.
@@ -41,11 +41,8 @@ pub fn cases(cases: u32) -> ProptestConfig {
 }
 
 /// The strategy that [`storm`] returns.
-#[derive(Clone, Copy, Debug)]
-pub struct Storms {
-    system: &'static System,
-    variant: &'static Variant,
-}
+#[derive(Clone, Debug)]
+pub struct Storms(Rc<(System, Variant)>);
 
 impl Generates for Storms {
     type Tree = StormTree;
@@ -54,15 +51,15 @@ impl Generates for Storms {
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Storms> {
         let seed = runner.rng().next_u64();
         let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-        let (scenario, source) = search::of_seed(self.system, seed, strategy, 3);
-        Ok(StormTree { storms: *self, drawn: self.with(scenario, source), shrinking: None })
+        let (scenario, source) = search::of_seed(&self.0.0, seed, strategy, 3);
+        Ok(StormTree { storms: self.clone(), drawn: self.with(scenario, source), shrinking: None })
     }
 }
 
 impl Storms {
     fn with(&self, scenario: Scenario, source: Source) -> Storm {
         let consumed = Rc::default();
-        Storm { system: self.system, variant: self.variant, scenario, source, consumed }
+        Storm { of: self.0.clone(), scenario, source, consumed }
     }
 
     fn case(&self, case: &Case) -> Storm {
@@ -73,8 +70,7 @@ impl Storms {
 /// One storm: a scenario and the source of its choices.
 #[derive(Clone)]
 pub struct Storm {
-    system: &'static System,
-    variant: &'static Variant,
+    of: Rc<(System, Variant)>,
     scenario: Scenario,
     source: Source,
     /// The tape that the last run consumed, for the shrinker.
@@ -84,7 +80,7 @@ pub struct Storm {
 impl Storm {
     /// Plays the storm and remembers its tape for the shrinker.
     pub fn run(&self) -> Result<Run, SetupError> {
-        let run = search::play(self.variant, &self.scenario, &self.source)?;
+        let run = search::play(&self.of.1, &self.scenario, &self.source)?;
         *self.consumed.borrow_mut() = Some(run.tape());
         Ok(run)
     }
@@ -92,7 +88,7 @@ impl Storm {
     /// Plays the storm; the promises that the run broke.
     pub fn violations(&self) -> Vec<Violation> {
         match self.run() {
-            Ok(run) => crate::judge(self.system.promises(), &run),
+            Ok(run) => crate::judge(self.of.0.promises(), &run),
             Err(misfit) => panic!("a generated workload does not fit its own system: {misfit}"),
         }
     }
@@ -107,7 +103,7 @@ impl Storm {
 impl std::fmt::Display for Storm {
     /// What went wrong, and when: the requests and the deviations.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        writeln!(f, "{} {}", self.system.name, self.variant.name)?;
+        writeln!(f, "{} {}", self.of.0.name, self.of.1.name)?;
         for send in &self.scenario.requests {
             writeln!(f, "  at {} {}", send.at, send.request)?;
         }

@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thunderhead::systems;
 use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
-use thunderhead_props::{Expected, System, Variant};
+use thunderhead_props::{Expected, Name, System, Variant};
 use thunderhead_sim::FaultSet;
 
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, explore, failure, list, report};
+use super::{Answer, CliError, Given, explore, list};
+use crate::failure::Found;
+use crate::report;
 
 /// The arguments of `check`.
 #[derive(Debug, clap::Args)]
@@ -36,20 +37,22 @@ pub struct Args {
 }
 
 /// One line of the table.
-struct Checked {
-    system: &'static System,
-    variant: &'static Variant,
+struct Checked<'a> {
+    /// Its place in the list of systems and variants.
+    place: usize,
+    system: &'a System,
+    variant: &'a Variant,
     runs: u64,
     complete: bool,
     /// The smallest failure of each broken promise, with the search that found it.
-    broken: Vec<(Search, Broken, Option<PathBuf>)>,
+    broken: Vec<(Search<'a>, Broken, Option<PathBuf>)>,
     /// The `sometimes` promises that a reference never showed, without which a check proves little.
-    unseen: Vec<&'static str>,
+    unseen: Vec<Name>,
 }
 
-impl Checked {
+impl Checked<'_> {
     fn ok(&self) -> bool {
-        match self.variant.expected {
+        match &self.variant.expected {
             Expected::Holds => self.broken.is_empty() && self.unseen.is_empty(),
             Expected::Refuted(promises) => self
                 .broken
@@ -59,18 +62,19 @@ impl Checked {
     }
 }
 
-pub fn check(args: &Args) -> Result<Answer, CliError> {
-    let mut work: Vec<(&'static System, &'static Variant)> = systems::ALL
+pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
+    let variants = given
+        .systems
         .iter()
-        .flat_map(|system| system.variants.iter().map(move |variant| (*system, variant)))
-        .collect();
+        .flat_map(|system| system.variants().iter().map(move |variant| (system, variant)));
+    let mut work: Vec<(usize, (&System, &Variant))> = variants.enumerate().collect();
     // A variant that is refuted early leaves the rest of its time to those that must hold.
-    work.sort_by_key(|(_, variant)| variant.expected == Expected::Holds);
+    work.sort_by_key(|(_, (_, variant))| variant.expected == Expected::Holds);
     let watch = Stopwatch::start();
     let mut progress = Progress::new();
     let mut checked = Vec::new();
     let steps = work.len() as u64;
-    for (done, (system, variant)) in work.into_iter().enumerate() {
+    for (done, (place, (system, variant))) in work.into_iter().enumerate() {
         let left = Duration::from_secs(args.seconds).saturating_sub(watch.elapsed());
         let share = left / (steps as u32 - done as u32);
         let budget = Budget { args, watch: Stopwatch::start(), share };
@@ -78,22 +82,16 @@ pub fn check(args: &Args) -> Result<Answer, CliError> {
         progress.show(done as u64, steps, &what);
         let mut tick =
             |runs: u64| progress.show(done as u64, steps, &format!("{what}: {runs} runs"));
-        checked.push(one(system, variant, &budget, &mut tick)?);
+        checked.push(Checked { place, ..one(system, variant, &budget, &mut tick)? });
     }
     drop(progress);
-    checked.sort_by_key(|line| place(line.system, line.variant));
+    checked.sort_by_key(|line| line.place);
     for line in &mut checked {
         write_files(args, line)?;
     }
     let ok = checked.iter().all(Checked::ok);
-    let (text, json) = (table(&checked, ok), document(&checked, ok));
+    let (text, json) = (table(given.program, &checked, ok), document(given.program, &checked, ok));
     Ok(Answer { text, json, code: u8::from(!ok) })
-}
-
-/// The position of a variant in the list of systems.
-fn place(system: &System, variant: &Variant) -> (Option<usize>, Option<usize>) {
-    let system_at = systems::ALL.iter().position(|known| known.name == system.name);
-    (system_at, system.variants.iter().position(|known| known.name == variant.name))
 }
 
 /// How long one variant is searched.
@@ -110,13 +108,14 @@ impl Budget<'_> {
     }
 }
 
-fn one(
-    system: &'static System,
-    variant: &'static Variant,
+fn one<'a>(
+    system: &'a System,
+    variant: &'a Variant,
     budget: &Budget,
     tick: &mut dyn FnMut(u64),
-) -> Result<Checked, CliError> {
+) -> Result<Checked<'a>, CliError> {
     let mut line = Checked {
+        place: 0,
         system,
         variant,
         runs: 0,
@@ -124,10 +123,10 @@ fn one(
         broken: Vec::new(),
         unseen: Vec::new(),
     };
-    let mut seen: Vec<(&'static str, u64)> = Vec::new();
-    let enough = match variant.expected {
-        Expected::Holds => &[][..],
-        Expected::Refuted(promises) => promises,
+    let mut seen: Vec<(Name, u64)> = Vec::new();
+    let enough = match &variant.expected {
+        Expected::Holds => Vec::new(),
+        Expected::Refuted(promises) => promises.clone(),
     };
     for (at, strategy) in Strategy::ALL.into_iter().enumerate() {
         let search = Search {
@@ -141,7 +140,7 @@ fn one(
             faults: FaultSet::explored(),
             requests: None,
             jobs: explore::jobs(budget.args.jobs),
-            enough,
+            enough: enough.clone(),
         };
         let before = line.runs;
         let findings = search.run(&mut |runs| {
@@ -164,7 +163,7 @@ fn one(
     Ok(line)
 }
 
-fn merge(seen: &mut Vec<(&'static str, u64)>, now: Vec<(&'static str, u64)>) {
+fn merge(seen: &mut Vec<(Name, u64)>, now: Vec<(Name, u64)>) {
     match seen.is_empty() {
         true => *seen = now,
         false => seen.iter_mut().zip(now).for_each(|(all, (_, times))| all.1 += times),
@@ -177,12 +176,12 @@ fn write_files(args: &Args, line: &mut Checked) -> Result<(), CliError> {
     let usual = surprising.then(|| PathBuf::from("failures"));
     let Some(folder) = args.out.clone().or(usual) else { return Ok(()) };
     for (search, broken, file) in &mut line.broken {
-        *file = Some(failure::write(&folder, search, broken)?);
+        *file = Some(Found::by(search, broken).write(&folder)?);
     }
     Ok(())
 }
 
-fn table(checked: &[Checked], ok: bool) -> String {
+fn table(program: &str, checked: &[Checked], ok: bool) -> String {
     let width = checked.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for line in checked {
@@ -203,8 +202,12 @@ fn table(checked: &[Checked], ok: bool) -> String {
                 report::count(broken.case.tape.len(), "deviation", "deviations"),
                 report::count(lines, "line", "lines"),
             );
-            let _ =
-                writeln!(text, "{:width$}           {}", "", see(search, broken, file.as_ref()));
+            let _ = writeln!(
+                text,
+                "{:width$}           {}",
+                "",
+                see(program, search, broken, file.as_ref())
+            );
         }
         for unseen in &line.unseen {
             let _ = writeln!(text, "{:width$}           never seen: {unseen}", "");
@@ -222,26 +225,26 @@ fn name(line: &Checked) -> String {
 }
 
 /// The command that shows a failure.
-fn see(search: &Search, broken: &Broken, file: Option<&PathBuf>) -> String {
+fn see(program: &str, search: &Search, broken: &Broken, file: Option<&PathBuf>) -> String {
     if let Some(file) = file {
-        return format!("thunderhead replay {}", file.display());
+        return format!("{program} replay {}", file.display());
     }
-    let (system, variant) = (search.system.name, search.variant.name);
+    let (system, variant) = (&search.system.name, &search.variant.name);
     let choice = match (search.strategy, broken.seed) {
         (_, Some(seed)) => format!("--strategy {} --seed {seed} --runs 1", search.strategy),
         (Strategy::Enumerate, None) => "--strategy enumerate".into(),
         (strategy, None) => format!("--strategy {strategy} --seed {}", search.seed),
     };
-    format!("thunderhead explore {system} --variant {variant} {choice}")
+    format!("{program} explore {system} --variant {variant} {choice}")
 }
 
-fn document(checked: &[Checked], ok: bool) -> Value {
+fn document(program: &str, checked: &[Checked], ok: bool) -> Value {
     let systems = checked.iter().map(|line| {
         let broken = line.broken.iter();
         json!({
             "system": line.system.name,
             "variant": line.variant.name,
-            "expected": list::expected(line.variant.expected),
+            "expected": list::expected(&line.variant.expected),
             "ok": line.ok(),
             "runs": line.runs,
             "complete": line.complete,
@@ -249,7 +252,7 @@ fn document(checked: &[Checked], ok: bool) -> Value {
             "violations": broken.map(|(search, broken, file)| {
                 let mut json = explore::violation(search, broken, file.as_deref());
                 json["strategy"] = json!(search.strategy.name());
-                json["see"] = json!(see(search, broken, file.as_ref()));
+                json["see"] = json!(see(program, search, broken, file.as_ref()));
                 json
             }).collect::<Vec<_>>(),
         })

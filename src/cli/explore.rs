@@ -4,21 +4,20 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::System;
 use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_sim::{Fault, FaultSet};
 
 use super::progress::Progress;
-use super::report::{self, Failing};
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, failure, input};
+use super::{Answer, CliError, Given, input};
+use crate::failure::Found;
+use crate::report::{self, Failing};
 
 /// The arguments of `explore`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The system to search; `list` names all of them.
-    #[arg(value_parser = input::system)]
-    system: &'static System,
+    system: String,
     /// The variant to search [default: the reference, which must hold].
     #[arg(long)]
     variant: Option<String>,
@@ -68,16 +67,17 @@ pub fn jobs(asked: Option<u16>) -> usize {
     asked.map_or_else(cores, usize::from)
 }
 
-pub fn explore(args: &Args) -> Result<Answer, CliError> {
+pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let faults: FaultSet = args.faults.iter().copied().collect();
     let requests = match &args.requests {
         Some(path) => Some(input::script(path)?.script.scenario.requests),
         None => None,
     };
+    let system = input::system(given, &args.system)?;
     let search = Search {
-        system: args.system,
-        variant: input::variant(args.system, args.variant.as_deref())?,
+        system,
+        variant: input::variant(system, args.variant.as_deref())?,
         strategy: args.strategy,
         seed: args.seed,
         runs: args.runs.unwrap_or(usual),
@@ -86,7 +86,7 @@ pub fn explore(args: &Args) -> Result<Answer, CliError> {
         faults: if args.faults.is_empty() { FaultSet::explored() } else { faults },
         requests,
         jobs: jobs(args.jobs),
-        enough: &[],
+        enough: Vec::new(),
     };
     let watch = Stopwatch::start();
     let mut progress = Progress::new();
@@ -96,19 +96,26 @@ pub fn explore(args: &Args) -> Result<Answer, CliError> {
     })?;
     let speed = watch.per_second(findings.runs);
     drop(progress);
-    let files: Result<Vec<PathBuf>, CliError> =
-        findings.broken.iter().map(|broken| failure::write(&args.out, &search, broken)).collect();
+    let broken = findings.broken.iter();
+    let files: Result<Vec<PathBuf>, _> =
+        broken.map(|broken| Found::by(&search, broken).write(&args.out)).collect();
     let files = files?;
     let failed = !findings.broken.is_empty();
-    let text = text(&search, &findings, &files, speed);
+    let text = text(given.program, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
     Ok(Answer { text, json, code: u8::from(failed) })
 }
 
-fn text(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> String {
+fn text(
+    program: &str,
+    search: &Search,
+    findings: &Findings,
+    files: &[PathBuf],
+    speed: u64,
+) -> String {
     let mut text = String::new();
     for (broken, file) in findings.broken.iter().zip(files) {
-        let replay = format!("thunderhead replay {}", file.display());
+        let replay = format!("{program} replay {}", file.display());
         text += &report::explain(&Failing {
             system: search.system,
             run: &broken.run,
@@ -119,14 +126,14 @@ fn text(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> 
         });
         let broken_at: Vec<usize> = broken.violation.finding.event.into_iter().collect();
         let folded = broken.run.trace.folded(&broken_at);
-        text += &report::history(&folded, &format!("thunderhead trace {}", file.display()));
+        text += &report::history(&folded, &format!("{program} trace {}", file.display()));
         text.push('\n');
     }
     let verdict = match findings.broken.len() {
         0 => report::good("every promise held"),
         broken => report::bad(&format!("{} broken", report::count(broken, "promise", "promises"))),
     };
-    let (system, variant) = (search.system.name, search.variant.name);
+    let (system, variant) = (&search.system.name, &search.variant.name);
     let runs = report::count(findings.runs, "run", "runs");
     let _ =
         writeln!(text, "{system} {variant}: {verdict} in {runs} ({}, {speed}/s)", search.strategy);

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use thunderhead::{playable::Playable, systems};
 use thunderhead_props::{System, Variant};
 use thunderhead_sim::{Script, ScriptFile, closest};
 
-use super::CliError;
+use super::{CliError, Given};
+use crate::playable::Playable;
 
 /// The text of a file.
 pub fn text(path: &Path) -> Result<String, CliError> {
@@ -31,8 +31,8 @@ pub struct Scenario {
 
 impl Scenario {
     /// The script, with every name looked up.
-    pub fn playable(&self) -> Result<Playable, CliError> {
-        let own = playable(&self.file)?;
+    pub fn playable<'a>(&self, given: Given<'a>) -> Result<Playable<'a>, CliError> {
+        let own = Playable::new(script(&self.file)?, given.systems)?;
         match &self.variant {
             None => Ok(own),
             Some(name) => {
@@ -43,24 +43,17 @@ impl Scenario {
     }
 }
 
-/// The script in a file, with every name looked up.
-pub fn playable(path: &Path) -> Result<Playable, CliError> {
-    Ok(Playable::new(script(path)?)?)
-}
-
-/// The system of that name, for clap.
-pub fn system(name: &str) -> Result<&'static System, String> {
-    systems::find(name).ok_or_else(|| {
-        let known = systems::ALL.iter().map(|system| system.name);
-        format!("there is no such system; {}", closest(name, known))
-    })
+/// The system of that name.
+pub fn system<'a>(given: Given<'a>, name: &str) -> Result<&'a System, CliError> {
+    let unknown = |advice| CliError::Input(format!("there is no system `{name}`; {advice}"));
+    given.systems.find(name).map_err(unknown)
 }
 
 /// The variant of that name; the reference when none is named.
-pub fn variant(system: &System, name: Option<&str>) -> Result<&'static Variant, CliError> {
+pub fn variant<'a>(system: &'a System, name: Option<&str>) -> Result<&'a Variant, CliError> {
     let Some(name) = name else { return Ok(system.reference()) };
     system.variant(name).ok_or_else(|| {
-        let known = system.variants.iter().map(|variant| variant.name);
+        let known = system.variants().iter().map(|variant| &*variant.name);
         let advice = closest(name, known);
         CliError::Input(format!("{} has no variant `{name}`; {advice}", system.name))
     })

@@ -4,11 +4,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead::systems;
 use thunderhead_props::{Expected, PLATFORM, System};
 use thunderhead_sim::{Script, fault};
 
-use super::{Answer, CliError, input};
+use super::{Answer, CliError, Given, input};
 
 /// The arguments of `list`.
 #[derive(Debug, clap::Args)]
@@ -18,10 +17,10 @@ pub struct Args {
     scenarios: PathBuf,
 }
 
-pub fn list(args: &Args) -> Result<Answer, CliError> {
+pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
     let scenarios = scenarios(&args.scenarios)?;
     let mut text = String::from("Systems\n");
-    for system in systems::ALL {
+    for system in given.systems.iter() {
         describe(&mut text, system);
     }
     text += "\nPromises of the platform, judged in every system\n";
@@ -41,7 +40,7 @@ pub fn list(args: &Args) -> Result<Answer, CliError> {
         let _ = writeln!(text, "  none in {}", args.scenarios.display());
     }
     let json = json!({
-        "systems": systems::ALL.iter().map(|system| document(system)).collect::<Vec<_>>(),
+        "systems": given.systems.iter().map(document).collect::<Vec<_>>(),
         "faults": fault::ALL.iter().map(|kind| json!({
             "name": kind.name, "help": kind.help, "explored": kind.explored,
         })).collect::<Vec<_>>(),
@@ -57,11 +56,11 @@ pub fn list(args: &Args) -> Result<Answer, CliError> {
 
 fn describe(text: &mut String, system: &System) {
     let _ = writeln!(text, "  {}: {}", system.name, system.about);
-    for variant in system.variants {
-        let expected = expected(variant.expected);
+    for variant in system.variants() {
+        let expected = expected(&variant.expected);
         let _ = writeln!(text, "    {:<14} {}: {}", variant.name, expected, variant.about);
     }
-    for promise in system.promises {
+    for promise in &system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
 }
@@ -78,10 +77,10 @@ fn document(system: &System) -> Value {
     json!({
         "name": system.name,
         "about": system.about,
-        "variants": system.variants.iter().map(|variant| json!({
+        "variants": system.variants().iter().map(|variant| json!({
             "name": variant.name,
             "about": variant.about,
-            "expected": expected(variant.expected),
+            "expected": expected(&variant.expected),
         })).collect::<Vec<_>>(),
         "promises": promises,
         // The contract of the command line names promises so, and tools depend on it.
@@ -90,7 +89,7 @@ fn document(system: &System) -> Value {
 }
 
 /// The word for what is expected of a variant.
-pub fn expected(expected: Expected) -> &'static str {
+pub fn expected(expected: &Expected) -> &'static str {
     match expected {
         Expected::Holds => "holds",
         Expected::Refuted(_) => "refuted",

@@ -4,14 +4,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
-use thunderhead::VERSION;
-use thunderhead::history::History;
-use thunderhead::playable::{Playable, Played};
 use thunderhead_props::Violation;
 use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
 
-use super::report::{self, Failing};
-use super::{Answer, CliError, input, run};
+use super::{Answer, CliError, Given, input, run};
+use crate::VERSION;
+use crate::history::History;
+use crate::playable::{Playable, Played};
+use crate::report::{self, Failing};
 
 /// The arguments of `replay`.
 #[derive(Debug, clap::Args)]
@@ -23,11 +23,11 @@ pub struct Args {
     wide: bool,
 }
 
-pub fn replay(args: &Args) -> Result<Answer, CliError> {
+pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
     let text = input::text(&args.file)?;
     let name = args.file.display().to_string();
     let other = Script::version_of(&text).filter(|version| version != VERSION);
-    let playable = Script::parse(&name, &text).and_then(Playable::new);
+    let playable = Script::parse(&name, &text).and_then(|file| Playable::new(file, given.systems));
     let playable = match (playable, &other) {
         (Ok(playable), _) => playable,
         (Err(error), None) => return Err(error.into()),
@@ -37,15 +37,16 @@ pub fn replay(args: &Args) -> Result<Answer, CliError> {
     };
     let Some(failure) = playable.script().failure.clone() else {
         return Err(CliError::Input(format!(
-            "{name}: nothing is recorded here: there is no [failure] table\n  `thunderhead run {name}` plays a scenario; a failure file without that table was cut off"
+            "{name}: nothing is recorded here: there is no [failure] table\n  `{} run {name}` plays a scenario; a failure file without that table was cut off",
+            given.program
         )));
     };
     let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
     let misfits = misfits(&playable, &failure, &played.run, other.as_deref());
     Ok(if misfits.is_empty() {
-        same(&playable, &played, args.wide)
+        same(given.program, &playable, &played, args.wide)
     } else {
-        differs(&playable, &failure, &played, &misfits)
+        differs(given.program, &playable, &failure, &played, &misfits)
     })
 }
 
@@ -92,11 +93,11 @@ fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
 fn recorded<'a>(playable: &Playable, played: &'a Played) -> Option<&'a Violation> {
     let violations = &played.violations;
     let promise = playable.script().failure.as_ref().map(|failure| &*failure.promise);
-    let same = violations.iter().find(|violation| Some(violation.promise) == promise);
+    let same = violations.iter().find(|violation| Some(&*violation.promise) == promise);
     same.or(violations.first())
 }
 
-fn same(playable: &Playable, played: &Played, wide: bool) -> Answer {
+fn same(program: &str, playable: &Playable, played: &Played, wide: bool) -> Answer {
     let name = playable.file.name();
     let failing = recorded(playable, played);
     let text = match failing {
@@ -111,9 +112,9 @@ fn same(playable: &Playable, played: &Played, wide: bool) -> Answer {
                 violation,
                 scenario: &playable.script().story,
                 origin: &run::origin(playable),
-                replay: &format!("thunderhead replay {name}"),
+                replay: &format!("{program} replay {name}"),
             });
-            let see = format!("thunderhead trace {name}");
+            let see = format!("{program} trace {name}");
             let history = History::new(playable, played);
             if wide {
                 let _ = write!(text, "\n{}", history.wide());
@@ -127,7 +128,13 @@ fn same(playable: &Playable, played: &Played, wide: bool) -> Answer {
     Answer { text, json, code: u8::from(failing.is_some()) }
 }
 
-fn differs(playable: &Playable, failure: &Failure, played: &Played, misfits: &[String]) -> Answer {
+fn differs(
+    program: &str,
+    playable: &Playable,
+    failure: &Failure,
+    played: &Played,
+    misfits: &[String],
+) -> Answer {
     let mut text = format!("{}  {} no longer fits\n", report::bad("MISFIT"), playable.file.name());
     for misfit in misfits {
         let _ = writeln!(text, "  {misfit}");
@@ -140,7 +147,7 @@ fn differs(playable: &Playable, failure: &Failure, played: &Played, misfits: &[S
                 writeln!(text, "  now       {}: {}", violation.promise, violation.finding.message);
         }
     }
-    let _ = writeln!(text, "  see       thunderhead trace {}", playable.file.name());
+    let _ = writeln!(text, "  see       {program} trace {}", playable.file.name());
     let mut json = run::document(playable, played, false);
     json["misfits"] = json!(misfits);
     Answer { text, json, code: 3 }

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use thunderhead::history::History;
-use thunderhead::playable::{Playable, Played, Unmet};
 use thunderhead_sim::{ScriptChoices, Swarm};
 
-use super::report::{self, Failing};
-use super::{Answer, CliError, input};
+use super::{Answer, CliError, Given, input};
+use crate::history::History;
+use crate::playable::{Playable, Played, Unmet};
+use crate::report::{self, Failing};
 
 /// The arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -20,8 +20,8 @@ pub struct Args {
     wide: bool,
 }
 
-pub fn run(args: &Args) -> Result<Answer, CliError> {
-    let playable = args.scenario.playable()?;
+pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
+    let playable = args.scenario.playable(given)?;
     let played = playable.play()?;
     let ok = played.unmet.is_empty();
     for idle in &played.idle {
@@ -29,14 +29,14 @@ pub fn run(args: &Args) -> Result<Answer, CliError> {
     }
     let mut text = String::new();
     for violation in &played.violations {
-        if played.unmet.contains(&Unmet::Broken(violation.promise)) {
+        if played.unmet.contains(&Unmet::Broken(violation.promise.clone())) {
             text += &report::explain(&Failing {
                 system: playable.system,
                 run: &played.run,
                 violation,
                 scenario: &playable.script().story,
                 origin: &origin(&playable),
-                replay: &format!("thunderhead run {}", playable.file.name()),
+                replay: &format!("{} run {}", given.program, playable.file.name()),
             });
         }
     }
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> Result<Answer, CliError> {
     if args.wide {
         let _ = write!(text, "\n{}", history.wide());
     } else if !ok {
-        let see = format!("thunderhead trace {}", playable.file.name());
+        let see = format!("{} trace {}", given.program, playable.file.name());
         text += &report::history(&history.folded(), &see);
     }
     Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok) })

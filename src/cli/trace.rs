@@ -1,9 +1,9 @@
 //! `thunderhead trace FILE`: the history of a scenario or a failure.
 
 use serde_json::json;
-use thunderhead::history::History;
 
-use super::{Answer, CliError, input};
+use super::{Answer, CliError, Given, input};
+use crate::history::History;
 
 /// The arguments of `trace`.
 #[derive(Debug, clap::Args)]
@@ -26,8 +26,8 @@ enum Format {
     Html,
 }
 
-pub fn trace(args: &Args) -> Result<Answer, CliError> {
-    let playable = args.scenario.playable()?;
+pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
+    let playable = args.scenario.playable(given)?;
     let played = playable.play()?;
     let (run, history) = (&played.run, History::new(&playable, &played));
     let text = match args.format {

@@ -16,7 +16,9 @@ mod store;
 mod wire;
 mod workload;
 
-use thunderhead_props::{COMMANDS, Expected, System, Variant};
+use std::sync::LazyLock;
+
+use thunderhead_props::{COMMANDS, System, Variant};
 use thunderhead_sim::Cloud;
 
 use names::ACCOUNTS;
@@ -26,63 +28,63 @@ use processor::Approach;
 const REPEATS: &[&str] = &["no command takes effect twice", "poison holds up nobody"];
 
 /// Commands: one implementation that holds, and the alternatives that the plan weighs.
-pub static SYSTEM: System = System {
-    name: "commands",
-    about: "a workflow's stream is its outbox; every command takes effect exactly once",
-    variants: &[
-        Variant {
-            name: "reference",
-            about: "the effect and the message id are one transaction, then the command is marked",
-            expected: Expected::Holds,
-            mount: |cloud| mount(cloud, Approach::Reference),
-        },
-        Variant {
-            name: "execute-then-mark",
-            about: "the plan's first solution: a handler that looks at the guest, then compare-and-set",
-            expected: Expected::Refuted(REPEATS),
-            mount: |cloud| mount(cloud, Approach::ExecuteThenMark),
-        },
-        Variant {
-            name: "mark-then-execute",
-            about: "the plan's recommendation: marked first, unmarked when executing fails",
-            expected: Expected::Refuted(&[
-                "no command is lost",
-                "no command takes effect twice",
-                "a flag is set once",
-                "poison holds up nobody",
-                "the workflow hears of every outcome",
-            ]),
-            mount: |cloud| mount(cloud, Approach::MarkThenExecute),
-        },
-        Variant {
-            name: "advisory-locks",
-            about: "the plan's second solution, with lock ids that every process computes alike",
-            expected: Expected::Refuted(REPEATS),
-            mount: |cloud| mount(cloud, Approach::AdvisoryLocks { stable: true }),
-        },
-        Variant {
-            name: "advisory-locks-hashcode",
-            about: "like `advisory-locks`, with lock ids as written: drawn anew by every process",
-            expected: Expected::Refuted(REPEATS),
-            mount: |cloud| mount(cloud, Approach::AdvisoryLocks { stable: false }),
-        },
-        Variant {
-            name: "checkpoint",
-            about: "the original pattern: a checkpoint, and a log of message ids beside the effects",
-            expected: Expected::Refuted(REPEATS),
-            mount: |cloud| mount(cloud, Approach::Checkpoint),
-        },
-        Variant {
-            name: "execution-events",
-            about: "append-only: an event in the stream tells that a command was executed",
-            expected: Expected::Refuted(REPEATS),
-            mount: |cloud| mount(cloud, Approach::ExecutionEvents),
-        },
-    ],
-    workload: workload::workload,
-    smallest: workload::smallest,
-    promises: COMMANDS,
-};
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let reference = Variant::holds(
+        "reference",
+        "the effect and the message id are one transaction, then the command is marked",
+        |cloud| mount(cloud, Approach::Reference),
+    );
+    System::new(
+        "commands",
+        "a workflow's stream is its outbox; every command takes effect exactly once",
+        reference,
+    )
+    .with_variant(Variant::refuted(
+        "execute-then-mark",
+        "the plan's first solution: a handler that looks at the guest, then compare-and-set",
+        REPEATS,
+        |cloud| mount(cloud, Approach::ExecuteThenMark),
+    ))
+    .with_variant(Variant::refuted(
+        "mark-then-execute",
+        "the plan's recommendation: marked first, unmarked when executing fails",
+        &[
+            "no command is lost",
+            "no command takes effect twice",
+            "a flag is set once",
+            "poison holds up nobody",
+            "the workflow hears of every outcome",
+        ],
+        |cloud| mount(cloud, Approach::MarkThenExecute),
+    ))
+    .with_variant(Variant::refuted(
+        "advisory-locks",
+        "the plan's second solution, with lock ids that every process computes alike",
+        REPEATS,
+        |cloud| mount(cloud, Approach::AdvisoryLocks { stable: true }),
+    ))
+    .with_variant(Variant::refuted(
+        "advisory-locks-hashcode",
+        "like `advisory-locks`, with lock ids as written: drawn anew by every process",
+        REPEATS,
+        |cloud| mount(cloud, Approach::AdvisoryLocks { stable: false }),
+    ))
+    .with_variant(Variant::refuted(
+        "checkpoint",
+        "the original pattern: a checkpoint, and a log of message ids beside the effects",
+        REPEATS,
+        |cloud| mount(cloud, Approach::Checkpoint),
+    ))
+    .with_variant(Variant::refuted(
+        "execution-events",
+        "append-only: an event in the stream tells that a command was executed",
+        REPEATS,
+        |cloud| mount(cloud, Approach::ExecutionEvents),
+    ))
+    .with_workload(workload::workload)
+    .with_smallest(workload::smallest)
+    .with_promises(COMMANDS)
+});
 
 fn mount(cloud: &mut Cloud, approach: Approach) {
     store::mount(cloud);

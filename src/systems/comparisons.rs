@@ -17,7 +17,9 @@ mod wire;
 mod workflow;
 mod workload;
 
-use thunderhead_props::{COMPARISONS, Expected, System, Variant};
+use std::sync::LazyLock;
+
+use thunderhead_props::{COMPARISONS, System, Variant};
 use thunderhead_sim::Cloud;
 use thunderhead_sim::workflow::WorkflowConfig;
 
@@ -25,43 +27,39 @@ use names::{COMPARE, ENVPAIR_DO};
 use plan::Repair;
 
 /// Comparisons: one implementation that holds, and the plan in three degrees of repair.
-pub static SYSTEM: System = System {
-    name: "comparisons",
-    about: "two environments are probed and compared; each pair keeps its last comparisons",
-    variants: &[
-        Variant {
-            name: "reference",
-            about: "creates the workflow before the row, and changes only what still runs",
-            expected: Expected::Holds,
-            mount: reference,
-        },
-        Variant {
-            name: "as-written",
-            about: "the plan to the letter: one shared database, instance ids with a colon",
-            expected: Expected::Refuted(&["none runs for ever"]),
-            mount: |cloud| plan::mount(cloud, Repair::AsWritten),
-        },
-        Variant {
-            name: "valid-ids",
-            about: "the plan, with instance ids that the platform accepts",
-            expected: Expected::Refuted(&["a pair keeps its newest", "none runs for ever"]),
-            mount: |cloud| plan::mount(cloud, Repair::ValidIds),
-        },
-        Variant {
-            name: "own-storage",
-            about: "the plan, with valid ids and the object's own storage as its title says",
-            expected: Expected::Refuted(&[
-                "one comparison per request",
-                "none runs for ever",
-                "answers are true",
-            ]),
-            mount: |cloud| plan::mount(cloud, Repair::OwnStorage),
-        },
-    ],
-    workload: workload::workload,
-    smallest: workload::smallest,
-    promises: COMPARISONS,
-};
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let reference = Variant::holds(
+        "reference",
+        "creates the workflow before the row, and changes only what still runs",
+        reference,
+    );
+    System::new(
+        "comparisons",
+        "two environments are probed and compared; each pair keeps its last comparisons",
+        reference,
+    )
+    .with_variant(Variant::refuted(
+        "as-written",
+        "the plan to the letter: one shared database, instance ids with a colon",
+        &["none runs for ever"],
+        |cloud| plan::mount(cloud, Repair::AsWritten),
+    ))
+    .with_variant(Variant::refuted(
+        "valid-ids",
+        "the plan, with instance ids that the platform accepts",
+        &["a pair keeps its newest", "none runs for ever"],
+        |cloud| plan::mount(cloud, Repair::ValidIds),
+    ))
+    .with_variant(Variant::refuted(
+        "own-storage",
+        "the plan, with valid ids and the object's own storage as its title says",
+        &["one comparison per request", "none runs for ever", "answers are true"],
+        |cloud| plan::mount(cloud, Repair::OwnStorage),
+    ))
+    .with_workload(workload::workload)
+    .with_smallest(workload::smallest)
+    .with_promises(COMPARISONS)
+});
 
 fn reference(cloud: &mut Cloud) {
     cloud.worker("web").fetch(routes::serve);

@@ -17,7 +17,9 @@ mod watch;
 mod wire;
 mod workload;
 
-use thunderhead_props::{Expected, GENERATIONS, System, Variant};
+use std::sync::LazyLock;
+
+use thunderhead_props::{GENERATIONS, System, Variant};
 use thunderhead_sim::Cloud;
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::BucketConfig;
@@ -25,39 +27,39 @@ use thunderhead_sim::r2::BucketConfig;
 use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
 
 /// Generations: one implementation that holds, the plan, and the plan in two degrees of repair.
-pub static SYSTEM: System = System {
-    name: "generations",
-    about: "a durable object drives N provider jobs, and never loses an artifact",
-    variants: &[
-        Variant {
-            name: "reference",
-            about: "names its jobs before it asks for them, and has the library count",
-            expected: Expected::Holds,
-            mount: |cloud| mount(cloud, reference),
-        },
-        Variant {
-            name: "as-written",
-            about: "the plan to the letter, with the foreign key of its schema",
-            expected: Expected::Refuted(&["nothing is left over"]),
-            mount: |cloud| mount(cloud, plan::as_written),
-        },
-        Variant {
-            name: "no-foreign-key",
-            about: "the plan, without the foreign key; a request fired again keeps its name",
-            expected: Expected::Refuted(&["one generation per key"]),
-            mount: |cloud| mount(cloud, plan::no_foreign_key),
-        },
-        Variant {
-            name: "fires-anew",
-            about: "like `no-foreign-key`, but a request fired again after a restart is a new one",
-            expected: Expected::Refuted(&["nothing is paid for twice"]),
-            mount: |cloud| mount(cloud, plan::fires_anew),
-        },
-    ],
-    workload: workload::workload,
-    smallest: workload::smallest,
-    promises: GENERATIONS,
-};
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let reference = Variant::holds(
+        "reference",
+        "names its jobs before it asks for them, and has the library count",
+        |cloud| mount(cloud, reference),
+    );
+    System::new(
+        "generations",
+        "a durable object drives N provider jobs, and never loses an artifact",
+        reference,
+    )
+    .with_variant(Variant::refuted(
+        "as-written",
+        "the plan to the letter, with the foreign key of its schema",
+        &["nothing is left over"],
+        |cloud| mount(cloud, plan::as_written),
+    ))
+    .with_variant(Variant::refuted(
+        "no-foreign-key",
+        "the plan, without the foreign key; a request fired again keeps its name",
+        &["one generation per key"],
+        |cloud| mount(cloud, plan::no_foreign_key),
+    ))
+    .with_variant(Variant::refuted(
+        "fires-anew",
+        "like `no-foreign-key`, but a request fired again after a restart is a new one",
+        &["nothing is paid for twice"],
+        |cloud| mount(cloud, plan::fires_anew),
+    ))
+    .with_workload(workload::workload)
+    .with_smallest(workload::smallest)
+    .with_promises(GENERATIONS)
+});
 
 /// Adds an implementation, and what every one of them works with.
 fn mount(cloud: &mut Cloud, implementation: fn(&mut Cloud)) {

@@ -2,9 +2,10 @@
 //! receipt that names the version it saw. Small enough to read in a minute, and it has every window
 //! between two durable effects that the larger systems have.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use thunderhead_props::{Expected, RELAY, System, Variant};
+use thunderhead_props::{RELAY, System, Variant};
 use thunderhead_sim::queue::{ConsumerConfig, QueueConfig};
 use thunderhead_sim::r2::{BucketConfig, Conditional, EventType, Notification, Rule};
 use thunderhead_sim::{
@@ -12,39 +13,35 @@ use thunderhead_sim::{
 };
 
 /// The relay, one correct implementation and three with a planted bug each.
-pub static SYSTEM: System = System {
-    name: "relay",
-    about: "an upload to R2 is noticed through a queue and gets a receipt",
-    variants: &[
-        Variant {
-            name: "reference",
-            about: "reads the receipt before the photo and writes only if the receipt is unchanged",
-            expected: Expected::Holds,
-            mount: |cloud| mount(cloud, Write::Guarded),
-        },
-        Variant {
-            name: "acks-early",
-            about: "acknowledges the message, then writes",
-            expected: Expected::Refuted(&["every upload has its receipt"]),
-            mount: |cloud| mount(cloud, Write::AckFirst),
-        },
-        Variant {
-            name: "writes-twice",
-            about: "writes whenever a message comes",
-            expected: Expected::Refuted(&["one receipt per upload", "receipts never go back"]),
-            mount: |cloud| mount(cloud, Write::Always),
-        },
-        Variant {
-            name: "loses-order",
-            about: "skips a receipt that is there, but does not guard the write",
-            expected: Expected::Refuted(&["receipts never go back", "one receipt per upload"]),
-            mount: |cloud| mount(cloud, Write::Unguarded),
-        },
-    ],
-    workload,
-    smallest: || vec![upload(0, "/cat.jpg", 1)],
-    promises: RELAY,
-};
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let reference = Variant::holds(
+        "reference",
+        "reads the receipt before the photo and writes only if the receipt is unchanged",
+        |cloud| mount(cloud, Write::Guarded),
+    );
+    System::new("relay", "an upload to R2 is noticed through a queue and gets a receipt", reference)
+        .with_variant(Variant::refuted(
+            "acks-early",
+            "acknowledges the message, then writes",
+            &["every upload has its receipt"],
+            |cloud| mount(cloud, Write::AckFirst),
+        ))
+        .with_variant(Variant::refuted(
+            "writes-twice",
+            "writes whenever a message comes",
+            &["one receipt per upload", "receipts never go back"],
+            |cloud| mount(cloud, Write::Always),
+        ))
+        .with_variant(Variant::refuted(
+            "loses-order",
+            "skips a receipt that is there, but does not guard the write",
+            &["receipts never go back", "one receipt per upload"],
+            |cloud| mount(cloud, Write::Unguarded),
+        ))
+        .with_workload(workload)
+        .with_smallest(|| vec![upload(0, "/cat.jpg", 1)])
+        .with_promises(RELAY)
+});
 
 fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue("uploads", QueueConfig::default());

@@ -17,7 +17,9 @@ mod wire;
 mod workflow;
 mod workload;
 
-use thunderhead_props::{Expected, System, UPLOADS, Variant};
+use std::sync::LazyLock;
+
+use thunderhead_props::{System, UPLOADS, Variant};
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::{BucketConfig, EventType, Rule};
 use thunderhead_sim::workflow::WorkflowConfig;
@@ -45,51 +47,49 @@ const BROKEN: &[&str] = &[
 ];
 
 /// The image pipeline, implementations that hold, and the plans to the letter.
-pub static SYSTEM: System = System {
-    name: "uploads",
-    about: "an image lands in R2, is classified once, the newest upload wins, deletions stay",
-    variants: &[
-        Variant {
-            name: "reference",
-            about: "asks R2 at every decision; one row per name and a memory of every event",
-            expected: Expected::Holds,
-            mount: mount_reference::<Current>,
-        },
-        Variant {
-            name: "reference-history",
-            about: "like the reference, with a history of events and a projection of the current ones",
-            expected: Expected::Holds,
-            mount: mount_reference::<History>,
-        },
-        Variant {
-            name: "reference-migrating",
-            about: "begins as `reference` and becomes `reference-history` when an operator asks",
-            expected: Expected::Holds,
-            mount: mount_reference::<Migrating>,
-        },
-        Variant {
-            name: "row-first",
-            about: "the plan's approach B: the row is replaced by each notification, then the workflow",
-            expected: Expected::Refuted(BROKEN),
-            mount: |cloud| mount_plan::<Rows<false>>(cloud, false),
-        },
-        Variant {
-            name: "workflow-first",
-            about: "the plan's approach C: the workflow is started, then the row is written",
-            expected: Expected::Refuted(BROKEN),
-            mount: |cloud| mount_plan::<Rows<true>>(cloud, false),
-        },
-        Variant {
-            name: "event-time",
-            about: "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
-            expected: Expected::Refuted(BROKEN),
-            mount: |cloud| mount_plan::<Times>(cloud, true),
-        },
-    ],
-    workload: workload::workload,
-    smallest: workload::smallest,
-    promises: UPLOADS,
-};
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+    let reference = Variant::holds(
+        "reference",
+        "asks R2 at every decision; one row per name and a memory of every event",
+        mount_reference::<Current>,
+    );
+    System::new(
+        "uploads",
+        "an image lands in R2, is classified once, the newest upload wins, deletions stay",
+        reference,
+    )
+    .with_variant(Variant::holds(
+        "reference-history",
+        "like the reference, with a history of events and a projection of the current ones",
+        mount_reference::<History>,
+    ))
+    .with_variant(Variant::holds(
+        "reference-migrating",
+        "begins as `reference` and becomes `reference-history` when an operator asks",
+        mount_reference::<Migrating>,
+    ))
+    .with_variant(Variant::refuted(
+        "row-first",
+        "the plan's approach B: the row is replaced by each notification, then the workflow",
+        BROKEN,
+        |cloud| mount_plan::<Rows<false>>(cloud, false),
+    ))
+    .with_variant(Variant::refuted(
+        "workflow-first",
+        "the plan's approach C: the workflow is started, then the row is written",
+        BROKEN,
+        |cloud| mount_plan::<Rows<true>>(cloud, false),
+    ))
+    .with_variant(Variant::refuted(
+        "event-time",
+        "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
+        BROKEN,
+        |cloud| mount_plan::<Times>(cloud, true),
+    ))
+    .with_workload(workload::workload)
+    .with_smallest(workload::smallest)
+    .with_promises(UPLOADS)
+});
 
 /// Adds what every variant has around its agent, workflow and consumer.
 fn mount_surroundings(cloud: &mut Cloud) {

@@ -52,7 +52,7 @@ fn play(network: &ai::Classifier, faults: FaultSet, source: &Source) -> Run {
     let scenario = Scenario { requests, drawn_faults: faults, ..Scenario::default() };
     let system = systems::find("uploads").expect("the uploads are registered");
     let mount = |cloud: &mut thunderhead_sim::Cloud| {
-        (system.reference().mount)(cloud);
+        system.reference().mount(cloud);
         cloud.ai(network.clone());
     };
     let run = simulate(&scenario, source, &mount).expect("the scenario fits");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thunderhead_sim::{Case, Run, TraceHash};
 
 use super::Broken;
-use crate::promise::Violation;
+use crate::promise::{Name, Violation};
 use crate::system::System;
 
 /// What is kept of a run.
@@ -13,19 +13,19 @@ pub struct Record {
     pub hash: TraceHash,
     pub seed: Option<u64>,
     pub seen: Vec<bool>,
-    pub broken: Vec<&'static str>,
+    pub broken: Vec<Name>,
     /// Present when a promise is broken.
     pub case: Option<Case>,
 }
 
-pub struct Tally {
-    system: &'static System,
+pub struct Tally<'a> {
+    system: &'a System,
     /// How many failures are kept for each promise.
     keep: usize,
     runs: u64,
     hash: TraceHash,
     seen: Vec<u64>,
-    broken: BTreeMap<&'static str, Failures>,
+    broken: BTreeMap<Name, Failures>,
 }
 
 #[derive(Default)]
@@ -35,8 +35,8 @@ struct Failures {
     smallest: Vec<(Option<u64>, Case)>,
 }
 
-impl Tally {
-    pub fn new(system: &'static System, keep: usize) -> Tally {
+impl<'a> Tally<'a> {
+    pub fn new(system: &'a System, keep: usize) -> Tally<'a> {
         let seen = vec![0; system.sometimes().count()];
         Tally { system, keep, runs: 0, hash: TraceHash::default(), seen, broken: BTreeMap::new() }
     }
@@ -71,8 +71,8 @@ impl Tally {
         self.broken.contains_key(promise)
     }
 
-    pub fn seen(&self) -> Vec<(&'static str, u64)> {
-        let names = self.system.sometimes().map(|(promise, _)| promise.name);
+    pub fn seen(&self) -> Vec<(Name, u64)> {
+        let names = self.system.sometimes().map(|(promise, _)| promise.name.clone());
         names.zip(self.seen.iter().copied()).collect()
     }
 
@@ -83,10 +83,10 @@ impl Tally {
     ) -> Vec<Broken> {
         let promises = self.system.promises();
         let broken = promises.filter_map(|promise| {
-            let Failures { times, smallest } = self.broken.remove(promise.name)?;
+            let Failures { times, smallest } = self.broken.remove(&promise.name)?;
             let shrunk = smallest.into_iter().filter_map(|(seed, case)| {
                 let shrunk_from = case.tape.len();
-                let (case, run, violation) = shrink(promise.name, case)?;
+                let (case, run, violation) = shrink(&promise.name, case)?;
                 Some(Broken { violation, times, seed, shrunk_from, case, run })
             });
             shrunk.min_by_key(|broken| (size(&broken.case), broken.run.trace.events().len()))

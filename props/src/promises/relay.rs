@@ -7,35 +7,35 @@ use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
 use thunderhead_sim::{Op, Reply, Trace};
 
 use crate::platform::DELIVERED_TWICE;
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
 /// An upload to `photos` gets one receipt in `receipts`, which names its version.
 pub const RELAY: &[&Promise] =
     &[&EVERY_UPLOAD, &ONE_RECEIPT, &NEVER_BACK, &RENEWED, &DELIVERED_TWICE];
 
-static EVERY_UPLOAD: Promise = Promise {
-    name: "every upload has its receipt",
-    about: "when all is quiet, each photo has a receipt that names the version R2 now holds",
-    check: Check::Eventually(every_upload),
-};
+static EVERY_UPLOAD: Promise = Promise::eventually(
+    "every upload has its receipt",
+    "when all is quiet, each photo has a receipt that names the version R2 now holds",
+    every_upload,
+);
 
-static ONE_RECEIPT: Promise = Promise {
-    name: "one receipt per upload",
-    about: "no version is written down twice, however often its message comes",
-    check: Check::Always(one_receipt),
-};
+static ONE_RECEIPT: Promise = Promise::always(
+    "one receipt per upload",
+    "no version is written down twice, however often its message comes",
+    one_receipt,
+);
 
-static NEVER_BACK: Promise = Promise {
-    name: "receipts never go back",
-    about: "the receipt of a newer version is never replaced by that of an older one",
-    check: Check::Always(never_back),
-};
+static NEVER_BACK: Promise = Promise::always(
+    "receipts never go back",
+    "the receipt of a newer version is never replaced by that of an older one",
+    never_back,
+);
 
-static RENEWED: Promise = Promise {
-    name: "a receipt is renewed",
-    about: "some photo is uploaded again and its receipt follows",
-    check: Check::Sometimes(renewed),
-};
+static RENEWED: Promise = Promise::sometimes(
+    "a receipt is renewed",
+    "some photo is uploaded again and its receipt follows",
+    renewed,
+);
 
 /// One object as it was stored.
 struct Stored<'a> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead::systems;
-use thunderhead_props::{Expected, System};
+use thunderhead_props::{Expected, Name, System};
 use thunderhead_sim::{ClientRequest, FaultSet, Time};
 
 use crate::bounds::asked;
@@ -19,8 +19,8 @@ fn commands() -> &'static System {
 /// Each alternative breaks every promise that it is said to break, and keeps all others.
 #[test]
 fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_others() {
-    for variant in commands().variants {
-        let Expected::Refuted(promises) = variant.expected else { continue };
+    for variant in commands().variants() {
+        let Expected::Refuted(promises) = &variant.expected else { continue };
         let mut broken = BTreeMap::new();
         for (seed, strategy) in mixed(STORMS) {
             for violation in search::violations(commands(), variant, seed, strategy) {
@@ -28,8 +28,8 @@ fn every_alternative_breaks_the_promises_it_is_known_to_break_and_keeps_the_othe
             }
         }
         println!("{} in {STORMS} storms: {broken:?}", variant.name);
-        let expected: BTreeSet<&str> = promises.iter().copied().collect();
-        let found: BTreeSet<&str> = broken.into_keys().collect();
+        let expected: BTreeSet<Name> = promises.iter().cloned().collect();
+        let found: BTreeSet<Name> = broken.into_keys().collect();
         assert_eq!(found, expected, "{}", variant.name);
     }
 }

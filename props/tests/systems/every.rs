@@ -8,7 +8,9 @@ use crate::{bounds, search};
 
 /// Every variant that must hold, with its system.
 fn holding() -> impl Iterator<Item = (&'static System, &'static Variant)> {
-    let all = systems::ALL.iter().flat_map(|system| system.variants.iter().map(|it| (*system, it)));
+    let all = systems::all()
+        .into_iter()
+        .flat_map(|system| system.variants().iter().map(move |it| (system, it)));
     all.filter(|(_, variant)| variant.expected == Expected::Holds)
 }
 
@@ -17,7 +19,7 @@ fn half_of_the_storms() {
     for (system, variant) in holding() {
         let config = ProptestConfig {
             source_file: Some(file!()),
-            ..cases(bounds::of(system.name).storms.div_ceil(2))
+            ..cases(bounds::of(&system.name).storms.div_ceil(2))
         };
         proptest!(config, |(storm in storm(system, variant))| {
             prop_assert_eq!(storm.violations(), vec![], "{}", storm);
@@ -38,25 +40,25 @@ fn every_promise_is_kept_in_as_many_storms_again() {
 
 #[test]
 fn what_must_be_refuted_is_refuted_and_shrinks_to_a_few_deviations() {
-    for system in systems::ALL {
-        let bounds = bounds::of(system.name);
+    for system in systems::all() {
+        let bounds = bounds::of(&system.name);
         search::refuted_and_made_small(system, bounds.refuted_within, bounds.deviations_max);
     }
 }
 
 #[test]
 fn a_search_meets_everything_that_sometimes_happens() {
-    for system in systems::ALL {
-        search::meets_everything(system, bounds::of(system.name).met_within);
+    for system in systems::all() {
+        search::meets_everything(system, bounds::of(&system.name).met_within);
     }
 }
 
 #[test]
 fn the_smallest_workload_survives_everything_within_bounds() {
     for (system, variant) in holding() {
-        let bounds = bounds::of(system.name);
+        let bounds = bounds::of(&system.name);
         let [all, crashes] = bounds.enumerated;
-        let scenario = search::order_only((system.smallest)());
+        let scenario = search::order_only(system.smallest());
         let within = bounds::enumerated(all, crashes);
         search::survives(system, variant, &scenario, &within, bounds.enumerated_least);
     }

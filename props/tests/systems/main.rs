@@ -1,6 +1,6 @@
 //! Every system under every kind of search.
 //!
-//! `every.rs` covers all of `thunderhead::systems::ALL`, so a new system is searched as soon as it is registered.
+//! `every.rs` covers all of `thunderhead::systems::all`, so a new system is searched as soon as it is registered.
 //! `bounds.rs` says how long. The other modules hold what is special to one system.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]

@@ -9,8 +9,8 @@ use thunderhead_sim::{
 /// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
 /// shrinks to at most so many deviations that still break the same promise.
 pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
-    for variant in system.variants {
-        let Expected::Refuted(promises) = variant.expected else { continue };
+    for variant in system.variants() {
+        let Expected::Refuted(promises) = &variant.expected else { continue };
         for strategy in [Strategy::Random, Strategy::Pct] {
             let found = (0..runs).find_map(|seed| {
                 let (scenario, source) = search::of_seed(system, seed, strategy, 3);
@@ -20,7 +20,7 @@ pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
             });
             let (case, promise) =
                 found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = search::smallest(system, variant, case, promise).best().clone();
+            let small = search::smallest(system, variant, case, &promise).best().clone();
             assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
             let source = Source::Tape(small.tape.clone());
             let (_, again) = search::check(system, variant, &small.scenario, &source).unwrap();
@@ -31,24 +31,24 @@ pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
 
 /// Every variant that must hold shows within so many runs everything that sometimes happens.
 pub fn meets_everything(system: &System, runs: u64) {
-    for variant in system.variants.iter().filter(|variant| variant.expected == Expected::Holds) {
+    for variant in system.variants().iter().filter(|variant| variant.expected == Expected::Holds) {
         let mut unseen: Vec<_> = system.sometimes().collect();
         for seed in 0..runs {
             let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
             let run = search::play(variant, &scenario, &source).unwrap();
-            unseen.retain(|(_, seen)| !seen(&run.trace));
+            unseen.retain(|(_, seen)| !seen.of(&run.trace));
         }
         assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
     }
 }
 
 /// The promises among `known` that a variant keeps in the storms of all these seeds.
-pub fn kept(
+pub fn kept<'n>(
     system: &System,
     variant: &Variant,
-    known: &[&'static str],
+    known: &[&'n str],
     seeds: impl Iterator<Item = (u64, Strategy)>,
-) -> Vec<&'static str> {
+) -> Vec<&'n str> {
     let mut kept = known.to_vec();
     for (seed, strategy) in seeds {
         if kept.is_empty() {

@@ -4,19 +4,19 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static NONE_LOST: Promise = Promise {
-    name: "no command is lost",
-    about: "every command takes effect in the end, unless it is set aside or waits behind one that cannot be carried out; none is called processed that did not",
-    check: Check::Eventually(none_lost),
-};
+pub static NONE_LOST: Promise = Promise::eventually(
+    "no command is lost",
+    "every command takes effect in the end, unless it is set aside or waits behind one that cannot be carried out; none is called processed that did not",
+    none_lost,
+);
 
-pub static NONE_TWICE: Promise = Promise {
-    name: "no command takes effect twice",
-    about: "every effect is that of a command, and of one that had none before",
-    check: Check::Always(none_twice),
-};
+pub static NONE_TWICE: Promise = Promise::always(
+    "no command takes effect twice",
+    "every effect is that of a command, and of one that had none before",
+    none_twice,
+);
 
 fn none_lost(trace: &Trace) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);

@@ -6,19 +6,19 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, Message, change, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static SET_ONCE: Promise = Promise {
-    name: "a flag is set once",
-    about: "a command begins unprocessed and becomes processed once, for good; nothing else has a flag, and nothing else of a message ever changes",
-    check: Check::Always(set_once),
-};
+pub static SET_ONCE: Promise = Promise::always(
+    "a flag is set once",
+    "a command begins unprocessed and becomes processed once, for good; nothing else has a flag, and nothing else of a message ever changes",
+    set_once,
+);
 
-pub static DENSE: Promise = Promise {
-    name: "positions are dense",
-    about: "the messages of a workflow are at 1, 2, 3 and so on, and no id is there twice",
-    check: Check::Always(dense),
-};
+pub static DENSE: Promise = Promise::always(
+    "positions are dense",
+    "the messages of a workflow are at 1, 2, 3 and so on, and no id is there twice",
+    dense,
+);
 
 fn set_once(trace: &Trace) -> Result<(), Finding> {
     for (at, fact) in facts(trace) {

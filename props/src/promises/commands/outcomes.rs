@@ -5,19 +5,19 @@ use thunderhead_sim::Trace;
 use super::contents::Contents;
 use super::facts::{Change, Fact, Message, change, facts};
 use super::oracle;
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static HEARD: Promise = Promise {
-    name: "the workflow hears of every outcome",
-    about: "in the end a command that took effect and is not parked has its outcome in the stream, and a group that has heard of all its guests is over",
-    check: Check::Eventually(heard),
-};
+pub static HEARD: Promise = Promise::eventually(
+    "the workflow hears of every outcome",
+    "in the end a command that took effect and is not parked has its outcome in the stream, and a group that has heard of all its guests is over",
+    heard,
+);
 
-pub static TRUE: Promise = Promise {
-    name: "an outcome is told as it was",
-    about: "the outcome of a command is told after its effect, and is that of its effect",
-    check: Check::Always(is_true),
-};
+pub static TRUE: Promise = Promise::always(
+    "an outcome is told as it was",
+    "the outcome of a command is told after its effect, and is that of its effect",
+    is_true,
+);
 
 /// The command whose outcome a message tells.
 fn command<'a>(message: &Message<'a>) -> Option<&'a str> {

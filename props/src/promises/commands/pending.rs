@@ -7,13 +7,13 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Fact, change, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static EXACT: Promise = Promise {
-    name: "the pending query is exact",
-    about: "a question for pending commands is answered with exactly those that were unprocessed at some instant since, in order, as many as asked for",
-    check: Check::Always(exact),
-};
+pub static EXACT: Promise = Promise::always(
+    "the pending query is exact",
+    "a question for pending commands is answered with exactly those that were unprocessed at some instant since, in order, as many as asked for",
+    exact,
+);
 
 /// A question: of one workflow or all, behind a place, at most so many.
 #[derive(Clone, Copy)]

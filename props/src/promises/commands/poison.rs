@@ -6,19 +6,19 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static HOLDS_UP_NOBODY: Promise = Promise {
-    name: "poison holds up nobody",
-    about: "a command that cannot be carried out is set aside in the end, and all others take effect",
-    check: Check::Eventually(holds_up_nobody),
-};
+pub static HOLDS_UP_NOBODY: Promise = Promise::eventually(
+    "poison holds up nobody",
+    "a command that cannot be carried out is set aside in the end, and all others take effect",
+    holds_up_nobody,
+);
 
-pub static ALONE_IS_PARKED: Promise = Promise {
-    name: "only poison is set aside",
-    about: "a command is parked only if its guest was unknown when it was appended, never because of the weather",
-    check: Check::Always(alone_is_parked),
-};
+pub static ALONE_IS_PARKED: Promise = Promise::always(
+    "only poison is set aside",
+    "a command is parked only if its guest was unknown when it was appended, never because of the weather",
+    alone_is_parked,
+);
 
 fn holds_up_nobody(trace: &Trace) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);

@@ -6,61 +6,58 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
-use crate::promise::{Check, Promise};
+use crate::promise::Promise;
 
-pub static ASKED_AGAIN: Promise = Promise {
-    name: "an effect is asked for again",
-    about: "a check-out that is there already is asked for, and changes nothing",
-    check: Check::Sometimes(asked_again),
-};
+pub static ASKED_AGAIN: Promise = Promise::sometimes(
+    "an effect is asked for again",
+    "a check-out that is there already is asked for, and changes nothing",
+    asked_again,
+);
 
-pub static LEASE_RAN_OUT: Promise = Promise {
-    name: "a lease runs out",
-    about: "a command that one processor holds is claimed by another",
-    check: Check::Sometimes(lease_ran_out),
-};
+pub static LEASE_RAN_OUT: Promise = Promise::sometimes(
+    "a lease runs out",
+    "a command that one processor holds is claimed by another",
+    lease_ran_out,
+);
 
-pub static PARKED: Promise = Promise {
-    name: "a command is set aside",
-    about: "a command fails so often that it is parked",
-    check: Check::Sometimes(parked),
-};
+pub static PARKED: Promise = Promise::sometimes(
+    "a command is set aside",
+    "a command fails so often that it is parked",
+    parked,
+);
 
-pub static BROUGHT_BACK: Promise = Promise {
-    name: "a command is brought back",
-    about: "a command that was parked takes effect after all",
-    check: Check::Sometimes(brought_back),
-};
+pub static BROUGHT_BACK: Promise = Promise::sometimes(
+    "a command is brought back",
+    "a command that was parked takes effect after all",
+    brought_back,
+);
 
-pub static STAYS: Promise = Promise {
-    name: "a guest may not leave",
-    about: "a command takes effect as a refusal",
-    check: Check::Sometimes(stays),
-};
+pub static STAYS: Promise =
+    Promise::sometimes("a guest may not leave", "a command takes effect as a refusal", stays);
 
-pub static DIED_BETWEEN: Promise = Promise {
-    name: "a processor dies between effect and mark",
-    about: "a processor dies while a command that it holds has taken effect and is not marked",
-    check: Check::Sometimes(died_between),
-};
+pub static DIED_BETWEEN: Promise = Promise::sometimes(
+    "a processor dies between effect and mark",
+    "a processor dies while a command that it holds has taken effect and is not marked",
+    died_between,
+);
 
-pub static MARKED_SECOND: Promise = Promise {
-    name: "a mark comes second",
-    about: "a command is marked that is marked already, and nothing changes",
-    check: Check::Sometimes(marked_second),
-};
+pub static MARKED_SECOND: Promise = Promise::sometimes(
+    "a mark comes second",
+    "a command is marked that is marked already, and nothing changes",
+    marked_second,
+);
 
-pub static CONFLICT: Promise = Promise {
-    name: "a stream has moved on",
-    about: "an append finds other messages in its place, and changes nothing",
-    check: Check::Sometimes(conflict),
-};
+pub static CONFLICT: Promise = Promise::sometimes(
+    "a stream has moved on",
+    "an append finds other messages in its place, and changes nothing",
+    conflict,
+);
 
-pub static MANY: Promise = Promise {
-    name: "four processors work",
-    about: "commands are leased to four processors in one run",
-    check: Check::Sometimes(many),
-};
+pub static MANY: Promise = Promise::sometimes(
+    "four processors work",
+    "commands are leased to four processors in one run",
+    many,
+);
 
 /// Whether a statement that begins so ever changed nothing.
 fn idle(trace: &Trace, beginning: &str) -> bool {

@@ -8,13 +8,13 @@ use thunderhead_sim::Trace;
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
 use super::oracle;
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static LIVE: Promise = Promise {
-    name: "live state is rebuilt state",
-    about: "at every instant the state beside a stream is what its messages make, and an answer is a state that it had while the question was open",
-    check: Check::Always(live),
-};
+pub static LIVE: Promise = Promise::always(
+    "live state is rebuilt state",
+    "at every instant the state beside a stream is what its messages make, and an answer is a state that it had while the question was open",
+    live,
+);
 
 fn live(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();

@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use thunderhead_sim::Trace;
 
 use super::facts::{Fact, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static PUBLIC: Promise = Promise {
-    name: "no probe goes to a forbidden address",
-    about: "no request, not even after a redirect, goes to an address or a name inside a network",
-    check: Check::Always(public),
-};
+pub static PUBLIC: Promise = Promise::always(
+    "no probe goes to a forbidden address",
+    "no request, not even after a redirect, goes to an address or a name inside a network",
+    public,
+);
 
 fn public(trace: &Trace) -> Result<(), Finding> {
     for (at, fact) in facts(trace) {

@@ -6,13 +6,13 @@ use thunderhead_sim::{Response, Trace};
 
 use super::contents::Statuses;
 use super::facts::{Fact, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static TRUE: Promise = Promise {
-    name: "answers are true",
-    about: "a client that asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
-    check: Check::Always(answers_are_true),
-};
+pub static TRUE: Promise = Promise::always(
+    "answers are true",
+    "a client that asks for a comparison is told a status it had while the question was open; of one that is unknown or evicted, that it is not there",
+    answers_are_true,
+);
 
 /// A question that is being answered: about whom, and what has been true since it came.
 struct Question<'a> {

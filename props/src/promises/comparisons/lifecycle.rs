@@ -4,19 +4,19 @@ use thunderhead_sim::Trace;
 
 use super::contents::Statuses;
 use super::facts::{Comparison, comparison, rows};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static ENDS_ONCE: Promise = Promise {
-    name: "a comparison ends once",
-    about: "running becomes completed with a result, or failed with an error; what has ended never changes",
-    check: Check::Always(ends_once),
-};
+pub static ENDS_ONCE: Promise = Promise::always(
+    "a comparison ends once",
+    "running becomes completed with a result, or failed with an error; what has ended never changes",
+    ends_once,
+);
 
-pub static NONE_FOR_EVER: Promise = Promise {
-    name: "none runs for ever",
-    about: "when all is quiet, every comparison that is still kept has completed or failed",
-    check: Check::Eventually(none_for_ever),
-};
+pub static NONE_FOR_EVER: Promise = Promise::eventually(
+    "none runs for ever",
+    "when all is quiet, every comparison that is still kept has completed or failed",
+    none_for_ever,
+);
 
 fn ends_once(trace: &Trace) -> Result<(), Finding> {
     for (at, _, changes) in rows(trace) {

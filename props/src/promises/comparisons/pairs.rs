@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 
 use super::facts::{Fact, comparison, facts, key_of};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static APART: Promise = Promise {
-    name: "pairs are apart",
-    about: "each pair of URLs, in this order, has a store and a key of its own, and is explained by its own history alone",
-    check: Check::Always(apart),
-};
+pub static APART: Promise = Promise::always(
+    "pairs are apart",
+    "each pair of URLs, in this order, has a store and a key of its own, and is explained by its own history alone",
+    apart,
+);
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
     let mut at_store = BTreeMap::new();

@@ -6,13 +6,13 @@ use thunderhead_sim::Trace;
 
 use super::contents::Statuses;
 use super::facts::{comparison, probe, rows};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static ONE_PER_SIDE: Promise = Promise {
-    name: "one probe per side",
-    about: "a comparison has at most one probe of each side, both when it completes, and no probe is without its comparison",
-    check: Check::Always(one_per_side),
-};
+pub static ONE_PER_SIDE: Promise = Promise::always(
+    "one probe per side",
+    "a comparison has at most one probe of each side, both when it completes, and no probe is without its comparison",
+    one_per_side,
+);
 
 fn one_per_side(trace: &Trace) -> Result<(), Finding> {
     let mut statuses = Statuses::default();

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::{Request, Response, Trace};
 
 use super::facts::{Fact, comparison, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static ONE_PER_REQUEST: Promise = Promise {
-    name: "one comparison per request",
-    about: "a request that is sent again is answered with the same id, makes no second comparison, and brings none back that was evicted",
-    check: Check::Always(one_per_request),
-};
+pub static ONE_PER_REQUEST: Promise = Promise::always(
+    "one comparison per request",
+    "a request that is sent again is answered with the same id, makes no second comparison, and brings none back that was evicted",
+    one_per_request,
+);
 
 fn one_per_request(trace: &Trace) -> Result<(), Finding> {
     let mut asked: BTreeMap<u32, &Request> = BTreeMap::new();

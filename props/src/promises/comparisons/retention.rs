@@ -6,13 +6,13 @@ use thunderhead_sim::Trace;
 
 use super::contents::Keeps;
 use super::facts::{comparison, key_of, rows};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static NEWEST: Promise = Promise {
-    name: "a pair keeps its newest",
-    about: "at any instant a pair has its newest N comparisons and none besides, also when many share a millisecond",
-    check: Check::Always(newest),
-};
+pub static NEWEST: Promise = Promise::always(
+    "a pair keeps its newest",
+    "at any instant a pair has its newest N comparisons and none besides, also when many share a millisecond",
+    newest,
+);
 
 /// The comparisons of one pair.
 #[derive(Default)]

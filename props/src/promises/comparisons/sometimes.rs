@@ -5,51 +5,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::Trace;
 
 use super::facts::{Comparison, Fact, comparison, facts, rows};
-use crate::promise::{Check, Promise};
+use crate::promise::Promise;
 
-pub static COMPLETED: Promise = Promise {
-    name: "a comparison completes",
-    about: "some comparison comes to its result",
-    check: Check::Sometimes(|trace| becomes(trace, |after| after.status == "completed")),
-};
+pub static COMPLETED: Promise =
+    Promise::sometimes("a comparison completes", "some comparison comes to its result", |trace| {
+        becomes(trace, |after| after.status == "completed")
+    });
 
-pub static FAILED: Promise = Promise {
-    name: "a redirect into a network fails a comparison",
-    about: "some site redirects to an address that is not public, and the comparison fails for it",
-    check: Check::Sometimes(|trace| {
+pub static FAILED: Promise = Promise::sometimes(
+    "a redirect into a network fails a comparison",
+    "some site redirects to an address that is not public, and the comparison fails for it",
+    |trace| {
         becomes(trace, |after| after.error.is_some_and(|error| error.contains("is not public")))
-    }),
-};
+    },
+);
 
-pub static EVICTED_RUNNING: Promise = Promise {
-    name: "a comparison is evicted while it runs",
-    about: "some comparison makes way for a newer one before it has ended",
-    check: Check::Sometimes(evicted_running),
-};
+pub static EVICTED_RUNNING: Promise = Promise::sometimes(
+    "a comparison is evicted while it runs",
+    "some comparison makes way for a newer one before it has ended",
+    evicted_running,
+);
 
-pub static ASKED_TOO_LATE: Promise = Promise {
-    name: "an evicted comparison is asked for",
-    about: "a client asks for a comparison that has made way, and is told that it is gone",
-    check: Check::Sometimes(asked_too_late),
-};
+pub static ASKED_TOO_LATE: Promise = Promise::sometimes(
+    "an evicted comparison is asked for",
+    "a client asks for a comparison that has made way, and is told that it is gone",
+    asked_too_late,
+);
 
-pub static ANSWERED_AGAIN: Promise = Promise {
-    name: "a request comes again",
-    about: "a request for a comparison reaches the worker more than once",
-    check: Check::Sometimes(answered_again),
-};
+pub static ANSWERED_AGAIN: Promise = Promise::sometimes(
+    "a request comes again",
+    "a request for a comparison reaches the worker more than once",
+    answered_again,
+);
 
-pub static SAVED_AGAIN: Promise = Promise {
-    name: "a probe is saved again",
-    about: "a step that saves a probe is done more than once",
-    check: Check::Sometimes(saved_again),
-};
+pub static SAVED_AGAIN: Promise = Promise::sometimes(
+    "a probe is saved again",
+    "a step that saves a probe is done more than once",
+    saved_again,
+);
 
-pub static HISTORY_USED: Promise = Promise {
-    name: "history is used",
-    about: "a comparison is explained with an earlier one of its pair in view",
-    check: Check::Sometimes(history_used),
-};
+pub static HISTORY_USED: Promise = Promise::sometimes(
+    "history is used",
+    "a comparison is explained with an earlier one of its pair in view",
+    history_used,
+);
 
 fn becomes(trace: &Trace, what: impl Fn(&Comparison) -> bool) -> bool {
     let mut changes = rows(trace).flat_map(|(_, _, changes)| changes).filter_map(comparison);

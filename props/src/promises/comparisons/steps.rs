@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 
 use super::facts::{comparison, probe, rows};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static UNSEEN: Promise = Promise {
-    name: "a retried step changes nothing",
-    about: "a probe that was saved stays as it is, to the millisecond, for as long as its comparison is kept",
-    check: Check::Always(unseen),
-};
+pub static UNSEEN: Promise = Promise::always(
+    "a retried step changes nothing",
+    "a probe that was saved stays as it is, to the millisecond, for as long as its comparison is kept",
+    unseen,
+);
 
-pub static PURE: Promise = Promise {
-    name: "the diff follows from the envelopes",
-    about: "equal envelopes have equal diffs, and a diff is empty of every fact in which the envelopes agree",
-    check: Check::Always(pure),
-};
+pub static PURE: Promise = Promise::always(
+    "the diff follows from the envelopes",
+    "equal envelopes have equal diffs, and a diff is empty of every fact in which the envelopes agree",
+    pure,
+);
 
 fn unseen(trace: &Trace) -> Result<(), Finding> {
     let mut first = BTreeMap::new();

@@ -6,37 +6,37 @@ use thunderhead_sim::{Request, Trace};
 
 use super::contents::Contents;
 use super::facts::{Fact, facts, given, json};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static ONE_PER_KEY: Promise = Promise {
-    name: "one generation per key",
-    about: "a request that is repeated under the same key is given the same id",
-    check: Check::Always(one_per_key),
-};
+pub static ONE_PER_KEY: Promise = Promise::always(
+    "one generation per key",
+    "a request that is repeated under the same key is given the same id",
+    one_per_key,
+);
 
-pub static KNOWN: Promise = Promise {
-    name: "an id that was given is known",
-    about: "no client is told that there is no generation of an id that was given before",
-    check: Check::Always(known),
-};
+pub static KNOWN: Promise = Promise::always(
+    "an id that was given is known",
+    "no client is told that there is no generation of an id that was given before",
+    known,
+);
 
-pub static FORWARD: Promise = Promise {
-    name: "status only goes forward",
-    about: "what was seen to be ready or failed, in an answer or in the library, stays so in answers",
-    check: Check::Always(forward),
-};
+pub static FORWARD: Promise = Promise::always(
+    "status only goes forward",
+    "what was seen to be ready or failed, in an answer or in the library, stays so in answers",
+    forward,
+);
 
-pub static STRANGERS: Promise = Promise {
-    name: "a stray webhook changes nothing",
-    about: "a webhook for a generation that is not known or is over is told so, and stores nothing",
-    check: Check::Always(strangers),
-};
+pub static STRANGERS: Promise = Promise::always(
+    "a stray webhook changes nothing",
+    "a webhook for a generation that is not known or is over is told so, and stores nothing",
+    strangers,
+);
 
-pub static TOLD: Promise = Promise {
-    name: "progress is true",
-    about: "subscribers are told of no more artifacts than there are, and of the end when it is there",
-    check: Check::Always(told),
-};
+pub static TOLD: Promise = Promise::always(
+    "progress is true",
+    "subscribers are told of no more artifacts than there are, and of the end when it is there",
+    told,
+);
 
 fn one_per_key(trace: &Trace) -> Result<(), Finding> {
     let mut ids: BTreeMap<String, String> = BTreeMap::new();

@@ -7,38 +7,38 @@ use thunderhead_sim::{Body, Time, Trace};
 
 use super::contents::Contents;
 use super::facts::{Fact, facts, json};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static HAS_ITS_BYTES: Promise = Promise {
-    name: "an artifact has its bytes",
-    about: "whenever an artifact is in the library, the bucket has the bytes that the provider made",
-    check: Check::Always(has_its_bytes),
-};
+pub static HAS_ITS_BYTES: Promise = Promise::always(
+    "an artifact has its bytes",
+    "whenever an artifact is in the library, the bucket has the bytes that the provider made",
+    has_its_bytes,
+);
 
-pub static NOTHING_LEFT_OVER: Promise = Promise {
-    name: "nothing is left over",
-    about: "in the end every object in the bucket has its row, and every artifact its generation",
-    check: Check::Eventually(nothing_left_over),
-};
+pub static NOTHING_LEFT_OVER: Promise = Promise::eventually(
+    "nothing is left over",
+    "in the end every object in the bucket has its row, and every artifact its generation",
+    nothing_left_over,
+);
 
-pub static PAID_ONCE: Promise = Promise {
-    name: "nothing is paid for twice",
-    about: "the provider charges for an artifact once, and takes on three jobs for each at most",
-    check: Check::Always(paid_once),
-};
+pub static PAID_ONCE: Promise = Promise::always(
+    "nothing is paid for twice",
+    "the provider charges for an artifact once, and takes on three jobs for each at most",
+    paid_once,
+);
 
-pub static KEPT: Promise = Promise {
-    name: "what was paid for is kept",
-    about: "an artifact that was done 20 minutes of calm before its generation ended is in the \
+pub static KEPT: Promise = Promise::eventually(
+    "what was paid for is kept",
+    "an artifact that was done 20 minutes of calm before its generation ended is in the \
             library",
-    check: Check::Eventually(kept),
-};
+    kept,
+);
 
-pub static APART: Promise = Promise {
-    name: "generations are apart",
-    about: "an artifact belongs to the generation that its job was for, and only its object writes it",
-    check: Check::Always(apart),
-};
+pub static APART: Promise = Promise::always(
+    "generations are apart",
+    "an artifact belongs to the generation that its job was for, and only its object writes it",
+    apart,
+);
 
 /// How many jobs the provider may be asked for on behalf of one artifact.
 const ATTEMPTS_MAX: usize = 3;

@@ -9,39 +9,39 @@ use thunderhead_sim::{Time, Trace};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static EVERY_REQUEST_ENDS: Promise = Promise {
-    name: "every request ends",
-    about: "a client that was given an id finds its generation in the library, no later than 17 \
+pub static EVERY_REQUEST_ENDS: Promise = Promise::eventually(
+    "every request ends",
+    "a client that was given an id finds its generation in the library, no later than 17 \
             minutes after its time is up or the calm has come",
-    check: Check::Eventually(every_request_ends),
-};
+    every_request_ends,
+);
 
-pub static COUNTED: Promise = Promise {
-    name: "a generation counts its artifacts",
-    about: "when a generation is written it is ready with as many artifacts as there are, or failed \
+pub static COUNTED: Promise = Promise::always(
+    "a generation counts its artifacts",
+    "when a generation is written it is ready with as many artifacts as there are, or failed \
             with none, and none comes later",
-    check: Check::Always(counted),
-};
+    counted,
+);
 
-pub static FINAL: Promise = Promise {
-    name: "final is final",
-    about: "once a generation is written, no row of it or of its artifacts changes, and no bytes",
-    check: Check::Always(is_final),
-};
+pub static FINAL: Promise = Promise::always(
+    "final is final",
+    "once a generation is written, no row of it or of its artifacts changes, and no bytes",
+    is_final,
+);
 
-pub static TAGGED: Promise = Promise {
-    name: "tags are as asked",
-    about: "a generation that is in the library has the tags that were asked for, and no others",
-    check: Check::Eventually(tagged),
-};
+pub static TAGGED: Promise = Promise::eventually(
+    "tags are as asked",
+    "a generation that is in the library has the tags that were asked for, and no others",
+    tagged,
+);
 
-pub static ONE_BY_ONE: Promise = Promise {
-    name: "artifacts come one by one",
-    about: "each artifact is written by itself, and a generation only when it is over",
-    check: Check::Always(one_by_one),
-};
+pub static ONE_BY_ONE: Promise = Promise::always(
+    "artifacts come one by one",
+    "each artifact is written by itself, and a generation only when it is over",
+    one_by_one,
+);
 
 /// How long a generation may take when its client does not say, by what it makes.
 const IMAGE: Duration = Duration::from_secs(300);

@@ -7,79 +7,78 @@ use thunderhead_sim::Trace;
 use super::contents::Contents;
 use super::ends::deadline;
 use super::facts::{Fact, facts, given, json};
-use crate::promise::{Check, Promise};
+use crate::promise::Promise;
 
-pub static SOME_FAIL: Promise = Promise {
-    name: "some artifacts fail and others are made",
-    about: "some generation is ready with fewer artifacts than were asked for",
-    check: Check::Sometimes(|trace| fewer(trace, |made| made > 0)),
-};
+pub static SOME_FAIL: Promise = Promise::sometimes(
+    "some artifacts fail and others are made",
+    "some generation is ready with fewer artifacts than were asked for",
+    |trace| fewer(trace, |made| made > 0),
+);
 
-pub static ALL_FAIL: Promise = Promise {
-    name: "all artifacts fail",
-    about: "some generation is failed",
-    check: Check::Sometimes(|trace| fewer(trace, |made| made == 0)),
-};
+pub static ALL_FAIL: Promise =
+    Promise::sometimes("all artifacts fail", "some generation is failed", |trace| {
+        fewer(trace, |made| made == 0)
+    });
 
-pub static TIMED_OUT: Promise = Promise {
-    name: "time is up and what there is, is kept",
-    about: "some generation ends because its time is up, with an artifact",
-    check: Check::Sometimes(timed_out),
-};
+pub static TIMED_OUT: Promise = Promise::sometimes(
+    "time is up and what there is, is kept",
+    "some generation ends because its time is up, with an artifact",
+    timed_out,
+);
 
-pub static RETRIED: Promise = Promise {
-    name: "a failed job is followed by another",
-    about: "the provider takes on a second job for an artifact, and the artifact is made",
-    check: Check::Sometimes(retried),
-};
+pub static RETRIED: Promise = Promise::sometimes(
+    "a failed job is followed by another",
+    "the provider takes on a second job for an artifact, and the artifact is made",
+    retried,
+);
 
-pub static EXPIRED: Promise = Promise {
-    name: "an address expires and the artifact is kept",
-    about: "the provider refuses an old address, and the artifact is in the library all the same",
-    check: Check::Sometimes(expired),
-};
+pub static EXPIRED: Promise = Promise::sometimes(
+    "an address expires and the artifact is kept",
+    "the provider refuses an old address, and the artifact is in the library all the same",
+    expired,
+);
 
-pub static OVERTAKEN: Promise = Promise {
-    name: "a webhook overtakes the answer",
-    about: "a webhook is taken in before the request for its job is answered",
-    check: Check::Sometimes(overtaken),
-};
+pub static OVERTAKEN: Promise = Promise::sometimes(
+    "a webhook overtakes the answer",
+    "a webhook is taken in before the request for its job is answered",
+    overtaken,
+);
 
-pub static STRAY: Promise = Promise {
-    name: "a stray webhook is told so",
-    about: "webhooks come for a generation that is over and for one that never was",
-    check: Check::Sometimes(|trace| stray(trace, 404) || stray(trace, 410)),
-};
+pub static STRAY: Promise = Promise::sometimes(
+    "a stray webhook is told so",
+    "webhooks come for a generation that is over and for one that never was",
+    |trace| stray(trace, 404) || stray(trace, 410),
+);
 
-pub static LATE: Promise = Promise {
-    name: "a webhook comes too late",
-    about: "a webhook comes for a generation that is over",
-    check: Check::Sometimes(|trace| stray(trace, 410)),
-};
+pub static LATE: Promise = Promise::sometimes(
+    "a webhook comes too late",
+    "a webhook comes for a generation that is over",
+    |trace| stray(trace, 410),
+);
 
-pub static RESUMED: Promise = Promise {
-    name: "an object dies and goes on",
-    about: "an object dies before its generation is over, and it ends with an artifact",
-    check: Check::Sometimes(resumed),
-};
+pub static RESUMED: Promise = Promise::sometimes(
+    "an object dies and goes on",
+    "an object dies before its generation is over, and it ends with an artifact",
+    resumed,
+);
 
-pub static SWEPT: Promise = Promise {
-    name: "something is swept up",
-    about: "what is in the bucket and came too late for the library is deleted",
-    check: Check::Sometimes(swept),
-};
+pub static SWEPT: Promise = Promise::sometimes(
+    "something is swept up",
+    "what is in the bucket and came too late for the library is deleted",
+    swept,
+);
 
-pub static REPEATED: Promise = Promise {
-    name: "a request is repeated",
-    about: "two requests under one key are given an id",
-    check: Check::Sometimes(repeated),
-};
+pub static REPEATED: Promise = Promise::sometimes(
+    "a request is repeated",
+    "two requests under one key are given an id",
+    repeated,
+);
 
-pub static SUBSCRIBED: Promise = Promise {
-    name: "a subscriber hears of the end",
-    about: "an object tells a connected client that its generation is over",
-    check: Check::Sometimes(subscribed),
-};
+pub static SUBSCRIBED: Promise = Promise::sometimes(
+    "a subscriber hears of the end",
+    "an object tells a connected client that its generation is over",
+    subscribed,
+);
 
 /// Whether some generation ends with fewer artifacts than asked for, and so many.
 fn fewer(trace: &Trace, made: impl Fn(i64) -> bool) -> bool {

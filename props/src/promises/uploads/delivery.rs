@@ -8,31 +8,31 @@ use thunderhead_sim::{Trace, sqlite::Value};
 
 use super::contents::{Contents, split};
 use super::facts::{Fact, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static NOTHING_NEW: Promise = Promise {
-    name: "a duplicate changes nothing",
-    about: "once every change of a name is acknowledged and its row is final or gone, the row stays as it is until R2's object changes",
-    check: Check::Always(nothing_new),
-};
+pub static NOTHING_NEW: Promise = Promise::always(
+    "a duplicate changes nothing",
+    "once every change of a name is acknowledged and its row is final or gone, the row stays as it is until R2's object changes",
+    nothing_new,
+);
 
-pub static ACKED_LAST: Promise = Promise {
-    name: "acknowledged when all is done",
-    about: "a message is acknowledged only after the row has described its change or a later one, and the workflow of that row exists",
-    check: Check::Always(acked_last),
-};
+pub static ACKED_LAST: Promise = Promise::always(
+    "acknowledged when all is done",
+    "a message is acknowledged only after the row has described its change or a later one, and the workflow of that row exists",
+    acked_last,
+);
 
-pub static EVERY_MESSAGE: Promise = Promise {
-    name: "every message is handled",
-    about: "when all is quiet, every message was acknowledged in the end, after the dead-letter queue if need be",
-    check: Check::Eventually(every_message),
-};
+pub static EVERY_MESSAGE: Promise = Promise::eventually(
+    "every message is handled",
+    "when all is quiet, every message was acknowledged in the end, after the dead-letter queue if need be",
+    every_message,
+);
 
-pub static REJECTED_ONCE: Promise = Promise {
-    name: "a malformed message is counted once",
-    about: "when all is quiet, the list of rejected messages has each malformed message, once, and no other",
-    check: Check::Eventually(rejected_once),
-};
+pub static REJECTED_ONCE: Promise = Promise::eventually(
+    "a malformed message is counted once",
+    "when all is quiet, the list of rejected messages has each malformed message, once, and no other",
+    rejected_once,
+);
 
 fn nothing_new(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();

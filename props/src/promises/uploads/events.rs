@@ -7,31 +7,31 @@ use thunderhead_sim::{Body, Trace};
 use super::contents::{event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static ONE_WORKFLOW: Promise = Promise {
-    name: "one workflow per event",
-    about: "no event has two workflow instances, whatever is redelivered, retried, raced or crashed",
-    check: Check::Always(one_workflow),
-};
+pub static ONE_WORKFLOW: Promise = Promise::always(
+    "one workflow per event",
+    "no event has two workflow instances, whatever is redelivered, retried, raced or crashed",
+    one_workflow,
+);
 
-pub static STATUSES: Promise = Promise {
-    name: "statuses only go forward",
-    about: "an event is queued, then running, then classified or failed, and nothing else, ever",
-    check: Check::Always(statuses),
-};
+pub static STATUSES: Promise = Promise::always(
+    "statuses only go forward",
+    "an event is queued, then running, then classified or failed, and nothing else, ever",
+    statuses,
+);
 
-pub static OWN_LABEL: Promise = Promise {
-    name: "a label belongs to its bytes",
-    about: "no row shows a label that was not computed from the bytes of its own event",
-    check: Check::Always(own_label),
-};
+pub static OWN_LABEL: Promise = Promise::always(
+    "a label belongs to its bytes",
+    "no row shows a label that was not computed from the bytes of its own event",
+    own_label,
+);
 
-pub static TRACKED: Promise = Promise {
-    name: "no workflow is left untracked",
-    about: "when all is quiet, every instance that ever ran has its row in the agent's tracking table",
-    check: Check::Eventually(tracked),
-};
+pub static TRACKED: Promise = Promise::eventually(
+    "no workflow is left untracked",
+    "when all is quiet, every instance that ever ran has its row in the agent's tracking table",
+    tracked,
+);
 
 fn one_workflow(trace: &Trace) -> Result<(), Finding> {
     let mut event_of: BTreeMap<&str, String> = BTreeMap::new();

@@ -7,25 +7,25 @@ use thunderhead_sim::queue::Fate;
 
 use super::contents::{Contents, short, split};
 use super::facts::{Fact, facts};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static LATEST_WINS: Promise = Promise {
-    name: "the latest upload wins",
-    about: "when all is quiet, each name's row describes exactly the object that R2 holds, or is absent if R2 holds none",
-    check: Check::Eventually(latest_wins),
-};
+pub static LATEST_WINS: Promise = Promise::eventually(
+    "the latest upload wins",
+    "when all is quiet, each name's row describes exactly the object that R2 holds, or is absent if R2 holds none",
+    latest_wins,
+);
 
-pub static NEVER_BACK: Promise = Promise {
-    name: "no stale overwrite",
-    about: "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
-    check: Check::Always(never_back),
-};
+pub static NEVER_BACK: Promise = Promise::always(
+    "no stale overwrite",
+    "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
+    never_back,
+);
 
-pub static STAYS_DELETED: Promise = Promise {
-    name: "deleted stays deleted",
-    about: "once a deletion is acknowledged, the name has a row only for what was uploaded after it",
-    check: Check::Always(stays_deleted),
-};
+pub static STAYS_DELETED: Promise = Promise::always(
+    "deleted stays deleted",
+    "once a deletion is acknowledged, the name has a row only for what was uploaded after it",
+    stays_deleted,
+);
 
 fn latest_wins(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();

@@ -7,25 +7,25 @@ use thunderhead_sim::{Request, Trace};
 use super::contents::{Contents, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
-use crate::promise::{Check, Finding, Promise};
+use crate::promise::{Finding, Promise};
 
-pub static APART: Promise = Promise {
-    name: "organisations stay apart",
-    about: "an agent's rows tell of its own organisation's objects alone, and strangers are refused",
-    check: Check::Always(apart),
-};
+pub static APART: Promise = Promise::always(
+    "organisations stay apart",
+    "an agent's rows tell of its own organisation's objects alone, and strangers are refused",
+    apart,
+);
 
-pub static TERMINAL: Promise = Promise {
-    name: "no row is stuck",
-    about: "when all is quiet, every row is classified or failed",
-    check: Check::Eventually(terminal),
-};
+pub static TERMINAL: Promise = Promise::eventually(
+    "no row is stuck",
+    "when all is quiet, every row is classified or failed",
+    terminal,
+);
 
-pub static UP_TO_DATE: Promise = Promise {
-    name: "clients see the end",
-    about: "when all is quiet, every client that is connected has fetched the final state",
-    check: Check::Eventually(up_to_date),
-};
+pub static UP_TO_DATE: Promise = Promise::eventually(
+    "clients see the end",
+    "when all is quiet, every client that is connected has fetched the final state",
+    up_to_date,
+);
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();

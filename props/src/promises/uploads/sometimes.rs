@@ -7,49 +7,45 @@ use thunderhead_sim::queue::Fate;
 
 use super::contents::Contents;
 use super::facts::{Fact, deliveries, facts};
-use crate::promise::{Check, Promise};
+use crate::promise::Promise;
 
-pub static OVERTAKEN: Promise = Promise {
-    name: "a newer notification overtakes an older",
-    about: "a consumer begins with an older change of a key after it has begun with a newer one",
-    check: Check::Sometimes(overtaken),
-};
+pub static OVERTAKEN: Promise = Promise::sometimes(
+    "a newer notification overtakes an older",
+    "a consumer begins with an older change of a key after it has begun with a newer one",
+    overtaken,
+);
 
-pub static SAME_BYTES: Promise = Promise {
-    name: "the same bytes come again",
-    about: "a key holds bytes that it held before, with something else or nothing in between",
-    check: Check::Sometimes(same_bytes),
-};
+pub static SAME_BYTES: Promise = Promise::sometimes(
+    "the same bytes come again",
+    "a key holds bytes that it held before, with something else or nothing in between",
+    same_bytes,
+);
 
-pub static IMAGE_GONE: Promise = Promise {
-    name: "a workflow finds its image gone",
-    about: "when a workflow loads its image, R2 holds something else, or nothing",
-    check: Check::Sometimes(image_gone),
-};
+pub static IMAGE_GONE: Promise = Promise::sometimes(
+    "a workflow finds its image gone",
+    "when a workflow loads its image, R2 holds something else, or nothing",
+    image_gone,
+);
 
-pub static DEAD_LETTER: Promise = Promise {
-    name: "a message becomes a dead letter",
-    about: "some message fails so often that it goes to the dead-letter queue",
-    check: Check::Sometimes(dead_letter),
-};
+pub static DEAD_LETTER: Promise = Promise::sometimes(
+    "a message becomes a dead letter",
+    "some message fails so often that it goes to the dead-letter queue",
+    dead_letter,
+);
 
-pub static FAILS: Promise = Promise {
-    name: "an upload fails",
-    about: "some row ends as failed",
-    check: Check::Sometimes(fails),
-};
+pub static FAILS: Promise = Promise::sometimes("an upload fails", "some row ends as failed", fails);
 
-pub static EXISTS: Promise = Promise {
-    name: "a workflow exists already",
-    about: "some `create` is refused because its instance exists",
-    check: Check::Sometimes(exists),
-};
+pub static EXISTS: Promise = Promise::sometimes(
+    "a workflow exists already",
+    "some `create` is refused because its instance exists",
+    exists,
+);
 
-pub static REFETCHED: Promise = Promise {
-    name: "a client fetches again",
-    about: "a connected client asks for the list more than once",
-    check: Check::Sometimes(refetched),
-};
+pub static REFETCHED: Promise = Promise::sometimes(
+    "a client fetches again",
+    "a connected client asks for the list more than once",
+    refetched,
+);
 
 fn overtaken(trace: &Trace) -> bool {
     let mut contents = Contents::default();

@@ -29,8 +29,8 @@ pub struct Failing<'a> {
 /// The five lines: promise, first offending event, scenario, seed or tape, the command that replays.
 pub fn explain(failing: &Failing) -> String {
     let Failing { system, run, violation, scenario, origin, replay } = failing;
-    let promise = system.promise(violation.promise);
-    let promise = promise.map_or_else(|| violation.promise.into(), ToString::to_string);
+    let promise = system.promise(&violation.promise);
+    let promise = promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
     let event = match violation.finding.event {
         Some(at) => run.trace.line(at).trim_start().to_string(),
         None => "no single event: something that should have happened did not".into(),

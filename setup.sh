@@ -29,6 +29,15 @@ if ! postgres_is_there; then
   reasons+=("package postgresql: the command stream is tested on a server that the tests start and remove themselves"
     "file $no_cluster: keeps Debian from starting a server of its own; it is removed after the installation")
 fi
+if ! command -v openssl >/dev/null; then
+  packages+=(openssl)
+  reasons+=("package openssl: the tests make the certificates of the servers that they start")
+fi
+if ! command -v pgbouncer >/dev/null && [ ! -x /usr/sbin/pgbouncer ]; then
+  packages+=(pgbouncer)
+  reasons+=("package pgbouncer: the command stream is tested behind a pooler, which the tests start and remove themselves;"
+    "service pgbouncer: Debian starts one of its own after it has installed it; it is stopped and disabled")
+fi
 if ! cargo fmt --version >/dev/null 2>&1; then
   components+=(rustfmt)
   reasons+=("component rustfmt of the Rust toolchain: ./test.sh checks the format")
@@ -47,7 +56,7 @@ printf '  %s\n' "${reasons[@]}"
 
 if [ ${#packages[@]} != 0 ]; then
   if ! command -v apt-get >/dev/null; then
-    echo "setup.sh: this is no Debian (there is no apt-get). Install a C compiler and PostgreSQL's initdb and postgres by hand." >&2
+    echo "setup.sh: this is no Debian (there is no apt-get). Install a C compiler, openssl, pgbouncer and PostgreSQL's initdb and postgres by hand." >&2
     exit 1
   fi
   as_root=()
@@ -66,6 +75,9 @@ if [ ${#packages[@]} != 0 ]; then
     echo "create_main_cluster = false" | "${as_root[@]}" tee "$no_cluster" >/dev/null
   fi
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy "${packages[@]}"
+  if [[ " ${packages[*]} " == *" pgbouncer "* ]] && [ -d /run/systemd/system ]; then
+    "${as_root[@]}" systemctl disable --now pgbouncer
+  fi
 fi
 if [ ${#components[@]} != 0 ]; then
   rustup component add "${components[@]}"

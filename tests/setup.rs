@@ -23,7 +23,7 @@ impl Machine {
             let found = found.iter().find(|path| path.exists()).expect("a tool of every system");
             symlink(found, machine.0.join(tool)).expect("linked");
         }
-        for there in ["cc", "cargo", "initdb", "postgres"] {
+        for there in ["cc", "cargo", "initdb", "openssl", "pgbouncer", "postgres"] {
             machine.add(there, "exit 0");
         }
         machine.add("id", "echo 0");
@@ -77,14 +77,15 @@ fn what_is_missing_is_named_and_installed() {
     let _alone = alone();
     let machine = Machine::new("setup-bare");
     machine.remove("cc");
+    machine.remove("openssl");
     machine.add("cargo", "exit 1");
     let (code, said, called) = machine.set_up();
     assert_eq!(code, 0, "{said}");
-    for named in ["gcc", "libc6-dev", "rustfmt", "clippy"] {
+    for named in ["gcc", "libc6-dev", "openssl", "rustfmt", "clippy"] {
         assert!(said.contains(named), "{said}");
     }
     let expected = "apt-get update -q
-apt-get install -qy gcc libc6-dev
+apt-get install -qy gcc libc6-dev openssl
 rustup component add rustfmt clippy
 ";
     assert_eq!(called, expected);

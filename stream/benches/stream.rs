@@ -15,7 +15,7 @@ mod measured;
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use cluster::Cluster;
+use cluster::{Cluster, Listens};
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use measured::{Postgres, Sqlite, Subject};
 use serde_json::json;
@@ -104,7 +104,7 @@ fn histories(criterion: &mut Criterion) {
         let sqlite = Sqlite::new(history, BACKLOG);
         measure(criterion, &runtime, &table, &sqlite, history);
         // Commits wait for the disk on both, as they would for real money.
-        let cluster = runtime.block_on(Cluster::start_with("fsync=on"));
+        let cluster = runtime.block_on(Cluster::start_with(Listens::Socket, "fsync=on"));
         let postgres = runtime.block_on(Postgres::new(&cluster, history, BACKLOG));
         measure(criterion, &runtime, &table, &postgres, history);
     }

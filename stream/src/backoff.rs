@@ -3,18 +3,18 @@
 /// What happens to a command after a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// It is due again at that moment.
-    RetryAt(i64),
-    /// It is set aside at that moment, until someone says otherwise.
-    Park(i64),
+    /// It is due again after so many milliseconds.
+    RetryAfter(i64),
+    /// It is set aside until someone says otherwise.
+    Park,
 }
 
 impl Next {
-    /// The moment, and whether to park, as two parameters.
+    /// The pause, and whether to park, as two parameters.
     pub fn parts(self) -> (i64, bool) {
         match self {
-            Next::RetryAt(at) => (at, false),
-            Next::Park(at) => (at, true),
+            Next::RetryAfter(pause) => (pause, false),
+            Next::Park => (0, true),
         }
     }
 }
@@ -25,9 +25,9 @@ impl Next {
 /// use thunderhead_stream::{Backoff, Next};
 ///
 /// let backoff = Backoff { first_ms: 100, longest_ms: 1000, max_failures: 5 };
-/// let next = |failures| backoff.next(failures, 0);
-/// assert_eq!([1, 2, 3, 4].map(next), [100, 200, 400, 800].map(Next::RetryAt));
-/// assert_eq!(next(5), Next::Park(0));
+/// let next = |failures| backoff.next(failures);
+/// assert_eq!([1, 2, 3, 4].map(next), [100, 200, 400, 800].map(Next::RetryAfter));
+/// assert_eq!(next(5), Next::Park);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backoff {
@@ -48,14 +48,13 @@ impl Default for Backoff {
 
 impl Backoff {
     /// What comes after so many failures, the one of this moment included.
-    pub fn next(&self, failures: i64, now: i64) -> Next {
+    pub fn next(&self, failures: i64) -> Next {
         if failures >= self.max_failures {
-            return Next::Park(now);
+            return Next::Park;
         }
         let doublings = u32::try_from(failures.saturating_sub(1).max(0)).unwrap_or(u32::MAX);
         let factor = 2_i64.checked_pow(doublings).unwrap_or(i64::MAX);
-        let pause = self.first_ms.saturating_mul(factor).min(self.longest_ms);
-        Next::RetryAt(now.saturating_add(pause))
+        Next::RetryAfter(self.first_ms.saturating_mul(factor).min(self.longest_ms))
     }
 }
 
@@ -66,7 +65,7 @@ mod tests {
     #[test]
     fn a_pause_never_exceeds_the_longest_however_many_failures() {
         let backoff = Backoff { first_ms: 3, longest_ms: 10, max_failures: i64::MAX };
-        let pauses = [1, 2, 3, 64, 65, 1 << 40].map(|failures| backoff.next(failures, 1000));
-        assert_eq!(pauses, [1003, 1006, 1010, 1010, 1010, 1010].map(Next::RetryAt));
+        let pauses = [1, 2, 3, 64, 65, 1 << 40].map(|failures| backoff.next(failures));
+        assert_eq!(pauses, [3, 6, 10, 10, 10, 10].map(Next::RetryAfter));
     }
 }

@@ -18,6 +18,16 @@ pub enum Error {
     },
     /// No store would accept this; nothing was done.
     Invalid(String),
+    /// The database is of a newer version of this library, which may mean other things by the same words. Nothing
+    /// was done.
+    NewerSchema {
+        /// The version of the database.
+        found: i64,
+        /// The newest version that is known here.
+        known: i64,
+    },
+    /// There is no connection that is as safe as was asked for. Nothing was sent.
+    Tls(String),
     /// No answer. What was asked for may have been done or not: ask again, every operation bears
     /// it.
     Unavailable(String),
@@ -36,7 +46,12 @@ impl fmt::Display for Error {
             Error::DuplicateId { message_id } => {
                 write!(f, "message {message_id:?} is in a stream already, in other company")
             }
-            Error::Invalid(why) => write!(f, "no store can keep this: {why}"),
+            Error::Invalid(why) => write!(f, "no store accepts this: {why}"),
+            Error::NewerSchema { found, known } => write!(
+                f,
+                "the schema has version {found} and this program knows {known}: use a newer program"
+            ),
+            Error::Tls(why) => write!(f, "no safe connection: {why}"),
             Error::Unavailable(why) => write!(f, "the database did not answer: {why}"),
             Error::Refused(why) => write!(f, "the database refused: {why}"),
             Error::Corrupt(what) => write!(f, "the stream is damaged: {what}"),

@@ -2,13 +2,17 @@
 
 mod effects;
 pub mod schema;
+mod session;
+mod settings;
 pub mod statements;
+mod tls;
+mod words;
 
 use std::collections::BTreeMap;
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::{FromSql, ToSql};
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{Client, Row};
 
 use crate::backoff::Next;
 use crate::batch;
@@ -18,96 +22,63 @@ use crate::record::Record;
 use crate::store::{Claim, Parked, Store};
 
 pub use effects::{create_effects, record_effect};
+use session::Session;
+pub use session::connect;
+pub use settings::{Clock, Encryption, Settings};
 
-type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+/// A parameter and its type. Statements are sent with their types and never prepared under a name, so every
+/// transaction may be on another connection: what a pooler in front of the server does.
+type Param<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// Streams in a PostgreSQL database, for any number of processes on any number of machines.
 ///
-/// One store is one connection. When the connection is lost every operation answers
-/// [`Error::Unavailable`] from then on, and the caller connects anew.
+/// One store has one connection at a time. When that is lost, what was under way answers
+/// [`Error::Unavailable`], and the next operation connects anew: at once at first, and after pauses
+/// that double for as long as that fails.
 #[derive(Debug)]
 pub struct PostgresStore {
-    client: Client,
-    append: Statement,
-    found: Statement,
-    read_stream: Statement,
-    pending_of_all: Statement,
-    pending_of_one: Statement,
-    claim: Statement,
-    mark_processed: Statement,
-    mark_unprocessed: Statement,
-    record_failure: Statement,
-    release: Statement,
-    parked: Statement,
-    unpark: Statement,
-}
-
-/// Connects, and drives the connection in the background for as long as the client is kept.
-pub async fn connect(config: &Config) -> Result<Client, Error> {
-    let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
-    // Whoever is waiting for an answer is told of the error that ends the connection.
-    tokio::spawn(async move { drop(connection.await) });
-    Ok(client)
+    session: Session,
 }
 
 impl PostgresStore {
     /// Connects, and brings the schema up to date.
-    pub async fn connect(config: &Config) -> Result<PostgresStore, Error> {
-        let mut client = connect(config).await?;
-        migrate(&mut client).await?;
-        // A page is short and its table long, but a plan for any limit assumes a tenth of the table,
-        // for which reading all of it can seem right.
-        client.batch_execute("SET plan_cache_mode = force_custom_plan").await.map_err(failed)?;
-        let prepare = async |sql| client.prepare(sql).await.map_err(failed);
-        Ok(PostgresStore {
-            append: prepare(statements::APPEND).await?,
-            found: prepare(statements::FOUND).await?,
-            read_stream: prepare(statements::READ_STREAM).await?,
-            pending_of_all: prepare(statements::PENDING_OF_ALL).await?,
-            pending_of_one: prepare(statements::PENDING_OF_ONE).await?,
-            claim: prepare(statements::CLAIM).await?,
-            mark_processed: prepare(statements::MARK_PROCESSED).await?,
-            mark_unprocessed: prepare(statements::MARK_UNPROCESSED).await?,
-            record_failure: prepare(statements::RECORD_FAILURE).await?,
-            release: prepare(statements::RELEASE).await?,
-            parked: prepare(statements::PARKED).await?,
-            unpark: prepare(statements::UNPARK).await?,
-            client,
-        })
-    }
-
-    /// The connection itself, for a look from outside.
-    pub fn client(&self) -> &Client {
-        &self.client
+    pub async fn connect(settings: &Settings) -> Result<PostgresStore, Error> {
+        Ok(PostgresStore { session: Session::new(settings.clone()).await? })
     }
 
     /// The number of the last migration that has been applied.
     pub async fn schema_version(&self) -> Result<i64, Error> {
-        let row = self.client.query_one(schema::VERSION, &[]).await.map_err(failed)?;
-        get(&row, 0)
+        let rows = self.rows(schema::VERSION, &[]).await?;
+        rows.first().map_or(Ok(0), |row| get(row, 0))
     }
 
-    async fn rows(&self, statement: &Statement, params: Params<'_>) -> Result<Vec<Row>, Error> {
-        self.client.query(statement, params).await.map_err(failed)
+    /// The moment that counts as now: nothing says that the server knows.
+    fn now(&self, now: i64) -> Option<i64> {
+        match self.session.settings().clock {
+            Clock::Database => None,
+            Clock::Caller => Some(now),
+        }
     }
 
-    async fn messages(
-        &self,
-        statement: &Statement,
-        params: Params<'_>,
-    ) -> Result<Vec<Message>, Error> {
-        self.rows(statement, params).await?.iter().map(message).collect()
+    async fn rows(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, Error> {
+        let answer = self.session.run(async |client| client.query_typed(sql, params).await).await?;
+        answer.map_err(failed)
+    }
+
+    async fn messages(&self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Message>, Error> {
+        self.rows(sql, params).await?.iter().map(message).collect()
     }
 
     /// Whether a statement returned a row.
-    async fn happened(&self, statement: &Statement, params: Params<'_>) -> Result<bool, Error> {
-        Ok(!self.rows(statement, params).await?.is_empty())
+    async fn happened(&self, sql: &str, params: &[Param<'_>]) -> Result<bool, Error> {
+        Ok(!self.rows(sql, params).await?.is_empty())
     }
 
     /// How an append ended that added nothing, or whose answer would be about other messages.
     async fn resolve(&self, workflow_id: &str, messages: &[NewMessage]) -> Result<i64, Error> {
         let ids: Vec<&str> = messages.iter().map(|message| message.message_id.as_str()).collect();
-        let rows = self.rows(&self.found, &[&workflow_id, &ids]).await?;
+        let params = [text(&workflow_id), typed(&ids, Type::TEXT_ARRAY)];
+        let rows = self.rows(statements::FOUND, &params).await?;
         let mut found = BTreeMap::new();
         let mut version = 0;
         for row in &rows {
@@ -121,21 +92,6 @@ impl PostgresStore {
     }
 }
 
-async fn migrate(client: &mut Client) -> Result<(), Error> {
-    let transaction = client.transaction().await.map_err(failed)?;
-    transaction.batch_execute(schema::LOCK).await.map_err(failed)?;
-    transaction.batch_execute(schema::CREATE_VERSIONS).await.map_err(failed)?;
-    let version: i64 = get(&transaction.query_one(schema::VERSION, &[]).await.map_err(failed)?, 0)?;
-    for migration in schema::MIGRATIONS.iter().filter(|step| step.version > version) {
-        for statement in migration.statements {
-            transaction.batch_execute(statement).await.map_err(failed)?;
-        }
-        let recorded: Params<'_> = &[&migration.version, &migration.name];
-        transaction.execute(schema::RECORD_VERSION, recorded).await.map_err(failed)?;
-    }
-    transaction.commit().await.map_err(failed)
-}
-
 impl Store for PostgresStore {
     async fn append(
         &self,
@@ -145,10 +101,12 @@ impl Store for PostgresStore {
         now: i64,
     ) -> Result<i64, Error> {
         batch::check(workflow_id, messages)?;
-        let encoded = batch::encode(messages);
-        loop {
-            let params: Params<'_> = &[&workflow_id, &expected_version, &encoded, &now];
-            match self.client.execute(&self.append, params).await {
+        let (encoded, now) = (batch::encode(messages), self.now(now));
+        let params = [text(&workflow_id), number(&expected_version), text(&encoded), number(&now)];
+        for _ in 0..APPEND_ROUNDS {
+            let append =
+                async |client: &Client| client.execute_typed(statements::APPEND, &params).await;
+            match self.session.run(append).await? {
                 Ok(0) => {}
                 Ok(added) => return Ok(expected_version + added.cast_signed()),
                 Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {}
@@ -160,10 +118,11 @@ impl Store for PostgresStore {
                 answer => return answer,
             }
         }
+        Err(Error::Unavailable(format!("others were quicker {APPEND_ROUNDS} times")))
     }
 
     async fn read_stream(&self, workflow_id: &str, from: i64) -> Result<Vec<Message>, Error> {
-        self.messages(&self.read_stream, &[&workflow_id, &from]).await
+        self.messages(statements::READ_STREAM, &[text(&workflow_id), number(&from)]).await
     }
 
     async fn pending_commands(
@@ -173,16 +132,11 @@ impl Store for PostgresStore {
         limit: u32,
     ) -> Result<Vec<Message>, Error> {
         let limit = i64::from(limit);
-        match workflow_id {
-            Some(workflow) => {
-                let behind = Key::position_in(after, workflow);
-                self.messages(&self.pending_of_one, &[&workflow, &behind, &limit]).await
-            }
-            None => {
-                let (workflow, behind) = Key::parts(after);
-                self.messages(&self.pending_of_all, &[&workflow, &behind, &limit]).await
-            }
-        }
+        let (sql, (workflow, behind)) = match workflow_id {
+            Some(one) => (statements::PENDING_OF_ONE, (one, Key::position_in(after, one))),
+            None => (statements::PENDING_OF_ALL, Key::parts(after)),
+        };
+        self.messages(sql, &[text(&workflow), number(&behind), number(&limit)]).await
     }
 
     async fn claim(
@@ -192,45 +146,54 @@ impl Store for PostgresStore {
         lease: i64,
         limit: u32,
     ) -> Result<Vec<Claim>, Error> {
-        let until = now.saturating_add(lease);
-        let params: Params<'_> = &[&processor, &now, &until, &i64::from(limit)];
-        let rows = self.rows(&self.claim, params).await?;
+        let (now, lease, limit) = (self.now(now), lease.min(LONGEST_MS), i64::from(limit));
+        let params = [text(&processor), number(&now), number(&lease), number(&limit)];
+        let rows = self.rows(statements::CLAIM, &params).await?;
         let claims = rows.iter().map(|row| {
             let (message, processor) = (message(row)?, processor.to_owned());
-            let (attempt, failures) = (get(row, RECORD_COLUMNS)?, get(row, RECORD_COLUMNS + 1)?);
+            let [until, attempt, failures] =
+                [0, 1, 2].map(|column| get(row, RECORD_COLUMNS + column));
+            let (until, attempt, failures) = (until?, attempt?, failures?);
             Ok(Claim { message, processor, until, attempt, failures })
         });
         Ok(Claim::in_order(claims.collect::<Result<_, Error>>()?))
     }
 
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error> {
-        let Key { workflow_id, position } = command;
-        self.happened(&self.mark_processed, &[workflow_id, position, &now]).await
+        let (Key { workflow_id, position }, now) = (command, self.now(now));
+        let params = [text(workflow_id), number(position), number(&now)];
+        self.happened(statements::MARK_PROCESSED, &params).await
     }
 
     async fn mark_command_unprocessed(&self, command: &Key) -> Result<bool, Error> {
         let Key { workflow_id, position } = command;
-        self.happened(&self.mark_unprocessed, &[workflow_id, position]).await
+        self.happened(statements::MARK_UNPROCESSED, &[text(workflow_id), number(position)]).await
     }
 
-    async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error> {
-        let (at, park) = next.parts();
-        let error = batch::error_text(error);
-        let Message { workflow_id, position, .. } = &claim.message;
-        let Claim { processor, attempt, .. } = claim;
-        let params: Params<'_> = &[workflow_id, position, processor, attempt, &error, &at, &park];
-        self.happened(&self.record_failure, params).await
+    async fn record_failure(
+        &self,
+        claim: &Claim,
+        error: &str,
+        next: Next,
+        now: i64,
+    ) -> Result<bool, Error> {
+        let ((pause, park), error) = (next.parts(), batch::error_text(error));
+        let (now, pause) = (self.now(now), pause.min(LONGEST_MS));
+        let outcome = [text(&error), number(&now), number(&pause), (&park as _, Type::BOOL)];
+        let params = [&held(claim)[..], &outcome].concat();
+        self.happened(statements::RECORD_FAILURE, &params).await
     }
 
     async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error> {
-        let Message { workflow_id, position, .. } = &claim.message;
-        let params: Params<'_> = &[workflow_id, position, &claim.processor, &claim.attempt, &now];
-        self.happened(&self.release, params).await
+        let now = self.now(now);
+        let params = [&held(claim)[..], &[number(&now)]].concat();
+        self.happened(statements::RELEASE, &params).await
     }
 
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error> {
-        let (workflow, position) = Key::parts(after);
-        let rows = self.rows(&self.parked, &[&workflow, &position, &i64::from(limit)]).await?;
+        let ((workflow, position), limit) = (Key::parts(after), i64::from(limit));
+        let params = [text(&workflow), number(&position), number(&limit)];
+        let rows = self.rows(statements::PARKED, &params).await?;
         let parked = rows.iter().map(|row| {
             Ok(Parked {
                 message: message(row)?,
@@ -244,9 +207,34 @@ impl Store for PostgresStore {
     }
 
     async fn unpark(&self, command: &Key, now: i64) -> Result<bool, Error> {
-        let Key { workflow_id, position } = command;
-        self.happened(&self.unpark, &[workflow_id, position, &now]).await
+        let (Key { workflow_id, position }, now) = (command, self.now(now));
+        let params = [text(workflow_id), number(position), number(&now)];
+        self.happened(statements::UNPARK, &params).await
     }
+}
+
+/// How often an append is tried that another, who then added nothing, kept from going ahead.
+const APPEND_ROUNDS: u32 = 100;
+/// The longest lease or pause: more than thirty years, and far from the end of all numbers.
+const LONGEST_MS: i64 = 1 << 40;
+
+/// A parameter with its type.
+fn typed<T: ToSql + Sync>(value: &T, of: Type) -> Param<'_> {
+    (value, of)
+}
+
+fn text<T: ToSql + Sync>(value: &T) -> Param<'_> {
+    typed(value, Type::TEXT)
+}
+
+fn number<T: ToSql + Sync>(value: &T) -> Param<'_> {
+    typed(value, Type::INT8)
+}
+
+/// Which command, and which claim of it.
+fn held(claim: &Claim) -> [Param<'_>; 4] {
+    let Claim { message, processor, attempt, .. } = claim;
+    [text(&message.workflow_id), number(&message.position), text(processor), number(attempt)]
 }
 
 /// How many columns [`message`] reads.
@@ -278,7 +266,7 @@ fn failed(error: tokio_postgres::Error) -> Error {
     // The text of an error of the server is in its source.
     let text = match error.as_db_error() {
         Some(of_server) => of_server.to_string(),
-        None => error.to_string(),
+        None => chain(&error),
     };
     // By classes: no answer without a code; connections, rollbacks for the sake of others, lack of
     // resources, objects in use, interventions and failures of the system pass; what is damaged stays.
@@ -287,4 +275,10 @@ fn failed(error: tokio_postgres::Error) -> Error {
         Some("XX") => Error::Corrupt(text),
         Some(_) => Error::Refused(text),
     }
+}
+
+/// An error with what it came from.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

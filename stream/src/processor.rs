@@ -52,13 +52,17 @@ impl Processor {
         clock: impl Fn() -> i64,
         mut handler: impl AsyncFnMut(&Message) -> Result<(), String>,
     ) -> Result<Turn, Error> {
-        let claims = store.claim(&self.name, clock(), self.lease_ms, self.batch).await?;
+        // The store may go by another clock than this one. That so much time has passed since the claim was asked
+        // for is true by both.
+        let asked = clock();
+        let ends = asked.saturating_add(self.lease_ms);
+        let claims = store.claim(&self.name, asked, self.lease_ms, self.batch).await?;
         let mut turn = Turn { claimed: claims.len(), ..Turn::default() };
         let (suspects, others): (Vec<_>, Vec<_>) =
             claims.into_iter().partition(|claim| claim.vanished() >= SUSPICIOUS);
         for claim in &others {
             // Behind the end of the lease others carry it out as well: harmless, but wasted.
-            if clock() >= claim.until {
+            if clock() >= ends {
                 return Ok(turn);
             }
             self.carry_out(store, &clock, &mut handler, claim, &mut turn).await?;
@@ -81,7 +85,7 @@ impl Processor {
         turn: &mut Turn,
     ) -> Result<(), Error> {
         let (error, next) = if claim.vanished() >= self.max_vanished {
-            (VANISHED.to_owned(), Next::Park(clock()))
+            (VANISHED.to_owned(), Next::Park)
         } else {
             match handler(&claim.message).await {
                 Ok(()) => {
@@ -89,13 +93,13 @@ impl Processor {
                     turn.marked += usize::from(store.mark_command_processed(&key, clock()).await?);
                     return Ok(());
                 }
-                Err(error) => (error, self.backoff.next(claim.failures + 1, clock())),
+                Err(error) => (error, self.backoff.next(claim.failures + 1)),
             }
         };
-        let recorded = usize::from(store.record_failure(claim, &error, next).await?);
+        let recorded = usize::from(store.record_failure(claim, &error, next, clock()).await?);
         match next {
-            Next::RetryAt(_) => turn.failed += recorded,
-            Next::Park(_) => turn.parked += recorded,
+            Next::RetryAfter(_) => turn.failed += recorded,
+            Next::Park => turn.parked += recorded,
         }
         Ok(())
     }

@@ -12,11 +12,12 @@ use crate::backoff::Next;
 use crate::batch;
 use crate::error::Error;
 use crate::message::{Key, Message, NewMessage};
+use crate::migration;
 use crate::store::{Claim, Parked, Store};
 
 pub use crate::record::Record;
 
-/// How long a statement waits for another process that is writing.
+/// How long a statement waits for another process that is writing, unless it is said.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Streams in a file, for any number of processes on one machine.
@@ -50,7 +51,13 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens a file, or makes it, and brings its schema up to date.
     pub fn open(path: &Path) -> Result<SqliteStore, Error> {
+        SqliteStore::open_with(path, PATIENCE)
+    }
+
+    /// Opens a file; every statement waits for others that are writing for so long at most.
+    pub fn open_with(path: &Path, patience: Duration) -> Result<SqliteStore, Error> {
         let connection = Connection::open(path).map_err(failed)?;
+        connection.busy_timeout(patience).map_err(failed)?;
         // Readers and the one writer do not wait for each other; a commit survives the process, as
         // every mode does, and in FULL also the machine.
         connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
@@ -64,7 +71,6 @@ impl SqliteStore {
     }
 
     fn new(connection: Connection) -> Result<SqliteStore, Error> {
-        connection.busy_timeout(PATIENCE).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(32);
         let store = SqliteStore { connection };
         store.migrate()?;
@@ -85,7 +91,7 @@ impl SqliteStore {
         let transaction = self.transaction(TransactionBehavior::Immediate)?;
         transaction.execute_batch(schema::CREATE_VERSIONS).map_err(failed)?;
         let version = self.schema_version()?;
-        for migration in schema::MIGRATIONS.iter().filter(|step| step.version > version) {
+        for migration in migration::missing(schema::MIGRATIONS, version)? {
             for statement in migration.statements {
                 transaction.execute_batch(statement).map_err(failed)?;
             }
@@ -211,8 +217,15 @@ impl Store for SqliteStore {
         self.happened(statements::MARK_UNPROCESSED, params)
     }
 
-    async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error> {
-        let (at, park) = next.parts();
+    async fn record_failure(
+        &self,
+        claim: &Claim,
+        error: &str,
+        next: Next,
+        now: i64,
+    ) -> Result<bool, Error> {
+        let (pause, park) = next.parts();
+        let at = now.saturating_add(pause);
         let (command, error) = (&claim.message, batch::error_text(error));
         let Claim { processor, attempt, .. } = claim;
         let params =

@@ -7,8 +7,9 @@ use crate::message::{Key, Message, NewMessage};
 /// Streams of messages, and the commands in them that are still to be carried out.
 ///
 /// Times are milliseconds since 1970 and come from the caller, so that one processor is the same
-/// code in a simulation and in the world. Every operation may be repeated after
-/// [`Error::Unavailable`].
+/// code in a simulation and in the world. A store whose database has a clock of its own may go by
+/// that instead, for all operations alike; then callers' clocks may differ. Every operation may be
+/// repeated after [`Error::Unavailable`].
 #[expect(async_fn_in_trait, reason = "a store of the simulator stays on its one thread")]
 pub trait Store {
     /// Adds a batch at the end of a stream that has `expected_version` messages, and answers with
@@ -58,7 +59,13 @@ pub trait Store {
     /// Ends a lease because carrying out the command failed, and says what comes next. Answers
     /// false, and changes nothing, when the lease has meanwhile gone to another or the command has
     /// been processed, parked or failed.
-    async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error>;
+    async fn record_failure(
+        &self,
+        claim: &Claim,
+        error: &str,
+        next: Next,
+        now: i64,
+    ) -> Result<bool, Error>;
 
     /// Gives a lease back unused, as if the command had not been claimed: it is due again at `now`.
     /// Answers false, and changes nothing, when the lease is not held any more.
@@ -79,7 +86,7 @@ pub struct Claim {
     pub message: Message,
     /// Who holds the lease.
     pub processor: String,
-    /// The moment from which others may claim it again.
+    /// The moment from which others may claim it again, by the clock that the store goes by.
     pub until: i64,
     /// The how-many-eth claim this is, counting from 1: tells this lease from earlier ones.
     pub attempt: i64,

@@ -6,11 +6,10 @@
 #[allow(dead_code, reason = "the other tests need the rest")]
 mod cluster;
 
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use cluster::{Cluster, config};
+use cluster::Cluster;
 use serde_json::json;
 use thunderhead_stream::postgres::{connect, create_effects, record_effect};
 use thunderhead_stream::{Backoff, Error, Message, NewMessage, PostgresStore, Processor, Store};
@@ -35,7 +34,7 @@ const STANDS_STILL: &str = "THUNDERHEAD_TEST_STANDS_STILL";
 fn eight_processors_killed_at_random_lose_no_command_and_apply_none_twice() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     match std::env::var_os(SERVER) {
-        Some(server) => runtime.block_on(process(server.into())),
+        Some(server) => runtime.block_on(process(server.to_str().unwrap())),
         None => runtime.block_on(oversee()),
     }
 }
@@ -45,6 +44,7 @@ async fn oversee() {
     let (streams, effects) = (cluster.create_database().await, cluster.create_database().await);
     assert_eq!((streams.as_str(), effects.as_str()), (STREAMS, EFFECTS));
     let store = PostgresStore::connect(&cluster.config(STREAMS)).await.unwrap();
+    let observer = connect(&cluster.config(STREAMS)).await.unwrap();
     let mut hotel = connect(&cluster.config(EFFECTS)).await.unwrap();
     create_effects(&mut hotel).await.unwrap();
     // No constraint: what is applied twice is there twice.
@@ -79,7 +79,7 @@ async fn oversee() {
         }
         tokio::time::sleep(Duration::from_micros(random.below(5_000))).await;
         let before = processed;
-        processed = workflows * (COMMANDS / WORKFLOWS) - pending(&store).await;
+        processed = workflows * (COMMANDS / WORKFLOWS) - pending(&observer).await;
         if processed > before {
             patience = Instant::now() + PATIENCE;
         }
@@ -111,16 +111,17 @@ async fn append(store: &PostgresStore, workflow: usize) {
     assert_eq!(version, Ok(commands.len() as i64));
 }
 
-async fn pending(store: &PostgresStore) -> usize {
+async fn pending(streams: &Client) -> usize {
     let sql = "SELECT count(*) FROM workflow_messages WHERE processed = false";
-    let count: i64 = store.client().query_one(sql, &[]).await.unwrap().get(0);
+    let count: i64 = streams.query_one(sql, &[]).await.unwrap().get(0);
     usize::try_from(count).unwrap()
 }
 
 /// Carries out commands until it is killed.
-async fn process(server: PathBuf) {
-    let store = PostgresStore::connect(&config(&server, STREAMS)).await.unwrap();
-    let mut hotel = connect(&config(&server, EFFECTS)).await.unwrap();
+async fn process(server: &str) {
+    let config = |database| format!("{server} dbname={database}").parse().unwrap();
+    let store = PostgresStore::connect(&config(STREAMS)).await.unwrap();
+    let mut hotel = connect(&config(EFFECTS)).await.unwrap();
     let mut random = Random(u64::from(std::process::id()));
     let stands_still = std::env::var_os(STANDS_STILL).is_some();
     let processor = Processor {
@@ -198,7 +199,7 @@ impl Drop for Processors {
 fn start(cluster: &Cluster, stands_still: bool) -> Child {
     let this_test = "eight_processors_killed_at_random_lose_no_command_and_apply_none_twice";
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([this_test, "--exact", "--nocapture"]).env(SERVER, cluster.directory());
+    command.args([this_test, "--exact", "--nocapture"]).env(SERVER, cluster.string(STREAMS));
     if stands_still {
         command.env(STANDS_STILL, "");
     }

@@ -161,8 +161,15 @@ impl Store for D1Store {
         self.happened(statements::MARK_UNPROCESSED, key(command)).await
     }
 
-    async fn record_failure(&self, claim: &Claim, error: &str, next: Next) -> Result<bool, Error> {
-        let (at, park) = next.parts();
+    async fn record_failure(
+        &self,
+        claim: &Claim,
+        error: &str,
+        next: Next,
+        now: i64,
+    ) -> Result<bool, Error> {
+        let (pause, park) = next.parts();
+        let at = now.saturating_add(pause);
         let outcome = vec![batch::error_text(error).into(), at.into(), park.into()];
         self.happened(statements::RECORD_FAILURE, [held(claim), outcome].concat()).await
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use thunderhead_stream::postgres::connect;
+use thunderhead_stream::postgres::{Clock, Settings, connect};
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
 
 use crate::cluster::{Cluster, empty_directory};
@@ -66,7 +66,9 @@ pub struct Postgres {
 impl Postgres {
     /// Processed commands, a hundred to a workflow, and behind them some that wait.
     pub async fn new(cluster: &Cluster, history: usize, backlog: usize) -> Postgres {
-        let config = cluster.config(&cluster.create_database().await);
+        // The moment at which everything is due is the bench's own.
+        let settings = cluster.config(&cluster.create_database().await);
+        let config = Settings { clock: Clock::Caller, ..settings };
         let store = PostgresStore::connect(&config).await.unwrap();
         let load = format!(
             "INSERT INTO workflow_messages

@@ -1,8 +1,9 @@
 //! Once, in the handler's own database.
 
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
 
-use super::{failed, schema, statements};
+use super::{failed, schema, statements, typed};
 use crate::error::Error;
 
 /// Makes the table of effects, which belongs to the handler's database: not necessarily the one the
@@ -21,6 +22,7 @@ pub async fn record_effect(
     message_id: &str,
     now: i64,
 ) -> Result<bool, Error> {
-    let rows = transaction.query(statements::RECORD_EFFECT, &[&message_id, &now]).await;
+    let params = [typed(&message_id, Type::TEXT), typed(&now, Type::INT8)];
+    let rows = transaction.query_typed(statements::RECORD_EFFECT, &params).await;
     Ok(!rows.map_err(failed)?.is_empty())
 }

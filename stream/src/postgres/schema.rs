@@ -1,6 +1,11 @@
 //! The schema on PostgreSQL.
 
-use crate::migration::Migration;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::{failed, get};
+use crate::error::Error;
+use crate::migration::{self, Migration};
 
 /// Keeps two that start at the same time from migrating at the same time; held until the end of the
 /// transaction. The number means nothing but has to be the same everywhere.
@@ -24,6 +29,33 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "messages", statements: MESSAGES },
     Migration { version: 2, name: "deliveries", statements: DELIVERIES },
 ];
+
+/// Brings a database up to date, or refuses one that is newer.
+pub(super) async fn migrate(client: &mut Client) -> Result<(), Error> {
+    let transaction = client.transaction().await.map_err(failed)?;
+    transaction.batch_execute(LOCK).await.map_err(failed)?;
+    transaction.batch_execute(CREATE_VERSIONS).await.map_err(failed)?;
+    let version = get(&transaction.query_typed_one(VERSION, &[]).await.map_err(failed)?, 0)?;
+    for migration in migration::missing(MIGRATIONS, version)? {
+        for statement in migration.statements {
+            transaction.batch_execute(statement).await.map_err(failed)?;
+        }
+        transaction
+            .execute_typed(
+                RECORD_VERSION,
+                &[(&migration.version, Type::INT8), (&migration.name, Type::TEXT)],
+            )
+            .await
+            .map_err(failed)?;
+    }
+    transaction.commit().await.map_err(failed)
+}
+
+/// Refuses a database that is newer.
+pub(super) async fn check(client: &Client) -> Result<(), Error> {
+    let version = get(&client.query_typed_one(VERSION, &[]).await.map_err(failed)?, 0)?;
+    migration::missing(MIGRATIONS, version).map(drop)
+}
 
 /// The messages. Ids are compared by their bytes, as SQLite and Rust do, not by the language of the
 /// database.

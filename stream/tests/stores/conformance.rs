@@ -1,4 +1,4 @@
-//! The contract of a store, as facts that are tried on every database.
+//! The contract of a store, as facts that are tried on every database, and on one behind a pooler.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
@@ -17,6 +17,7 @@ macro_rules! on_every_database {
     ($($subject:ident: $($fact:ident),* $(,)?;)*) => {
         on_every_database!(sqlite Sqlite $($subject: $($fact),*;)*);
         on_every_database!(postgres Postgres $($subject: $($fact),*;)*);
+        on_every_database!(pooled Pooled $($subject: $($fact),*;)*);
     };
     ($database:ident $fixture:ident $($subject:ident: $($fact:ident),*;)*) => {
         mod $database {

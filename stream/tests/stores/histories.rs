@@ -7,6 +7,7 @@ mod model;
 use model::Model;
 use proptest::prelude::*;
 use serde_json::json;
+use thunderhead_stream::postgres::connect;
 use thunderhead_stream::{
     Claim, Direction, Error, Key, Kind, Message, NewMessage, Next, SqliteStore, Store,
 };
@@ -90,9 +91,9 @@ async fn agree(store: &impl Store, asks: &[Ask]) {
             }
             Ask::Fail { claim, pause } => {
                 let Some(claim) = claims.get(claim % claims.len().max(1)) else { continue };
-                let next = pause.map_or(Next::Park(now), |pause| Next::RetryAt(now + pause));
-                let answer = store.record_failure(claim, "no", next).await;
-                assert_eq!(answer, Ok(model.fail(claim, next)), "{context}");
+                let next = pause.map_or(Next::Park, Next::RetryAfter);
+                let answer = store.record_failure(claim, "no", next, now).await;
+                assert_eq!(answer, Ok(model.fail(claim, next, now)), "{context}");
             }
             Ask::Release(claim) => {
                 let Some(claim) = claims.get(claim % claims.len().max(1)) else { continue };
@@ -143,11 +144,14 @@ proptest! {
 fn postgres_answers_as_the_model_does() {
     // One connection for all: making a database takes longer than asking it fifty times.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let store = runtime.block_on(async { Postgres::new().await.open().await });
+    let (store, client) = runtime.block_on(async {
+        let fixture = Postgres::new().await;
+        (fixture.open().await, connect(fixture.settings()).await.unwrap())
+    });
     proptest!(ProptestConfig::with_cases(200), |(asks in asks())| {
         runtime.block_on(async {
             let empty = "TRUNCATE workflow_messages, command_deliveries";
-            store.client().batch_execute(empty).await.unwrap();
+            client.batch_execute(empty).await.unwrap();
             agree(&store, &asks).await;
         });
     });

@@ -7,3 +7,4 @@ mod migrations;
 mod postgres;
 mod servers;
 mod support;
+mod tls;

@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use thunderhead_stream::postgres::{self, connect};
-use thunderhead_stream::{Migration, PostgresStore, SqliteStore, Store, sqlite};
+use thunderhead_stream::postgres::{self, Clock, Settings, connect};
+use thunderhead_stream::{Error, Migration, PostgresStore, SqliteStore, Store, sqlite};
 
+use crate::postgres::cut;
 use crate::support::cluster::{Cluster, empty_directory};
 
 /// Two commands as the first version of the schema holds them, one of them processed.
@@ -72,5 +73,33 @@ async fn an_old_database_is_brought_up_to_date_once() {
         let version = store.schema_version().await;
         assert_eq!(version, Ok(postgres::schema::MIGRATIONS.len() as i64));
     }
+    let config = Settings { clock: Clock::Caller, ..config };
     is_up_to_date(&PostgresStore::connect(&config).await.unwrap()).await;
+}
+
+#[tokio::test]
+async fn a_newer_database_is_refused_and_left_alone() {
+    let newer = |known: usize| Error::NewerSchema { found: 99, known: known as i64 };
+    let directory = empty_directory("newer").unwrap();
+    let path = directory.join("stream.sqlite");
+    let store = SqliteStore::open(&path).unwrap();
+    store.connection().execute(sqlite::schema::RECORD_VERSION, (99, "later")).unwrap();
+    let refused = SqliteStore::open(&path).unwrap_err();
+    assert_eq!(refused, newer(sqlite::schema::MIGRATIONS.len()));
+    std::fs::remove_dir_all(&directory).unwrap();
+
+    let cluster = Cluster::start().await;
+    let config = cluster.config(&cluster.create_database().await);
+    let store = PostgresStore::connect(&config).await.unwrap();
+    let other = connect(&config).await.unwrap();
+    other.execute(postgres::schema::RECORD_VERSION, &[&99_i64, &"later"]).await.unwrap();
+    let newer = newer(postgres::schema::MIGRATIONS.len());
+    assert_eq!(PostgresStore::connect(&config).await.unwrap_err(), newer);
+    // A store that was open before finds out when it connects anew.
+    cut(&other).await;
+    let mut answer = store.read_stream("w", 0).await;
+    if matches!(answer, Err(Error::Unavailable(_))) {
+        answer = store.read_stream("w", 0).await;
+    }
+    assert_eq!(answer, Err(newer));
 }

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use thunderhead_stream::postgres::connect;
 
-use crate::support::cluster::{Cluster, candidates, config, find_binaries};
+use crate::support::cluster::{Cluster, candidates, find_binaries};
 
 #[tokio::test]
 async fn a_server_is_gone_with_its_owner_even_if_the_owner_panics() {
     let cluster = Cluster::start().await;
     let directory = cluster.directory().to_owned();
     let database = cluster.create_database().await;
-    connect(&config(&directory, &database)).await.expect("it answers");
+    connect(&cluster.config(&database)).await.expect("it answers");
 
     let owner = std::thread::spawn(move || {
         let _cluster = cluster;

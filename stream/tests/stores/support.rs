@@ -1,4 +1,5 @@
-//! What the tests of stores share: a server, and databases to begin with.
+//! What the tests of stores share: a server, a pooler, and databases to begin with.
 
 pub mod cluster;
 pub mod fixture;
+pub mod pooler;

@@ -13,9 +13,9 @@ pub async fn a_failed_command_is_due_after_its_pause(fixture: &impl Fixture) {
         let claims = store.claim("p", now, 1_000, 1).await.unwrap();
         assert_eq!((claims[0].attempt, claims[0].failures), (failures + 1, failures));
         assert_eq!(claims[0].vanished(), 0);
-        let next = Next::RetryAt(now + 50);
-        assert_eq!(store.record_failure(&claims[0], "not today\0", next).await, Ok(true));
-        assert_eq!(store.record_failure(&claims[0], "twice", next).await, Ok(false));
+        let next = Next::RetryAfter(50);
+        assert_eq!(store.record_failure(&claims[0], "not today\0", next, now).await, Ok(true));
+        assert_eq!(store.record_failure(&claims[0], "twice", next, now).await, Ok(false));
         assert_eq!(claim(&store, "p", now + 49, 1_000).await, [""; 0]);
     }
     assert_eq!(pending(&store).await, ["w/1"]);
@@ -28,10 +28,11 @@ pub async fn a_failure_of_an_old_lease_changes_nothing(fixture: &impl Fixture) {
     let old = store.claim("p", T0, 10, 1).await.unwrap();
     // The processor that was too slow may be the one that claims again.
     let new = store.claim("p", T0 + 10, 10, 1).await.unwrap();
-    assert_eq!(store.record_failure(&old[0], "late", Next::Park(T0)).await, Ok(false));
+    assert_eq!(store.record_failure(&old[0], "late", Next::Park, T0).await, Ok(false));
     assert_eq!(store.parked(None, 10).await, Ok(vec![]));
     // A lease that has ended and is nobody else's can still tell how it went.
-    assert_eq!(store.record_failure(&new[0], "no", Next::RetryAt(T0 + 99)).await, Ok(true));
+    let next = Next::RetryAfter(99);
+    assert_eq!(store.record_failure(&new[0], "no", next, T0).await, Ok(true));
 }
 
 pub async fn a_processed_command_cannot_fail(fixture: &impl Fixture) {
@@ -39,7 +40,7 @@ pub async fn a_processed_command_cannot_fail(fixture: &impl Fixture) {
     add(&store, "w", 1, T0).await;
     let claims = store.claim("p", T0, 10, 1).await.unwrap();
     store.mark_command_processed(&key("w/1"), T0).await.unwrap();
-    assert_eq!(store.record_failure(&claims[0], "no", Next::Park(T0)).await, Ok(false));
+    assert_eq!(store.record_failure(&claims[0], "no", Next::Park, T0).await, Ok(false));
     assert_eq!(store.unpark(&key("w/1"), T0).await, Ok(false));
     assert_eq!(claim(&store, "p", T0 + 99, 10).await, [""; 0]);
 }
@@ -49,7 +50,7 @@ pub async fn a_parked_command_waits_until_it_is_unparked(fixture: &impl Fixture)
     add(&store, "w", 2, T0).await;
     let claims = store.claim("p", T0, 10, 1).await.unwrap();
     assert_eq!(store.unpark(&key("w/1"), T0).await, Ok(false));
-    assert_eq!(store.record_failure(&claims[0], "no", Next::Park(T0 + 7)).await, Ok(true));
+    assert_eq!(store.record_failure(&claims[0], "no", Next::Park, T0 + 7).await, Ok(true));
     assert_eq!(claim(&store, "p", T0 + 1_000_000, 10).await, ["w/2"]);
     let parked = store.parked(None, 10).await.unwrap();
     assert_eq!(parked.len(), 1);
@@ -64,7 +65,7 @@ pub async fn a_parked_command_waits_until_it_is_unparked(fixture: &impl Fixture)
     let claims = store.claim("p", T0 + 20, 10, 1).await.unwrap();
     assert_eq!((claims[0].attempt, claims[0].failures, claims[0].vanished()), (1, 0, 0));
     // A parked command can be marked by someone who knows better, and is parked no more.
-    store.record_failure(&claims[0], "no", Next::Park(T0)).await.unwrap();
+    store.record_failure(&claims[0], "no", Next::Park, T0).await.unwrap();
     assert_eq!(store.mark_command_processed(&key("w/1"), T0).await, Ok(true));
     assert_eq!(store.parked(None, 10).await, Ok(vec![]));
 }
@@ -75,7 +76,7 @@ pub async fn pages_of_parked_commands_make_up_the_whole(fixture: &impl Fixture) 
         add(&store, workflow, 3, T0).await;
     }
     for claim in store.claim("p", T0, 10, 5).await.unwrap() {
-        store.record_failure(&claim, "no", Next::Park(T0)).await.unwrap();
+        store.record_failure(&claim, "no", Next::Park, T0).await.unwrap();
     }
     let (mut keys, mut after) = (Vec::new(), None);
     loop {

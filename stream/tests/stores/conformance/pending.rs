@@ -39,8 +39,8 @@ pub async fn pending_are_those_not_processed_in_order(fixture: &impl Fixture) {
     store.mark_command_processed(&key("Z/2"), T0).await.unwrap();
     // Neither a lease nor a failure makes a command less pending.
     let claims = store.claim("p", T0, 1_000, 4).await.unwrap();
-    store.record_failure(&claims[0], "no", Next::Park(T0)).await.unwrap();
-    store.record_failure(&claims[1], "no", Next::RetryAt(T0 + 9)).await.unwrap();
+    store.record_failure(&claims[0], "no", Next::Park, T0).await.unwrap();
+    store.record_failure(&claims[1], "no", Next::RetryAfter(9), T0).await.unwrap();
     let expected =
         ["B/1", "B/2", "Z/1", "a/2", "a-b/1", "a-b/2", "ab/1", "ab/2", "b/1", "b/2", "ä/1", "ä/2"];
     assert_eq!(pending(&store).await, expected);

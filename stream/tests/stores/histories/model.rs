@@ -122,13 +122,13 @@ impl Model {
         held.then_some(delivery)
     }
 
-    pub fn fail(&mut self, claim: &Claim, next: Next) -> bool {
+    pub fn fail(&mut self, claim: &Claim, next: Next, now: i64) -> bool {
         let Some(delivery) = self.held(claim) else { return false };
         delivery.failures += 1;
         delivery.lease = None;
         match next {
-            Next::RetryAt(at) => delivery.due = at,
-            Next::Park(at) => delivery.parked_at = Some(at),
+            Next::RetryAfter(pause) => delivery.due = now + pause,
+            Next::Park => delivery.parked_at = Some(now),
         }
         true
     }

@@ -5,11 +5,13 @@
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::{Barrier, OnceLock};
+use std::time::Duration;
 
+use thunderhead_stream::postgres::{Clock, Settings};
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
-use tokio_postgres::Config;
 
 use super::cluster::{Cluster, empty_directory};
+use super::pooler::Pooler;
 
 /// A database that is gone with this value.
 pub trait Fixture: Sync {
@@ -37,7 +39,9 @@ impl Fixture for Sqlite {
     type Store = SqliteStore;
 
     async fn open(&self) -> SqliteStore {
-        SqliteStore::open(&self.directory.join("stream.sqlite")).unwrap()
+        // Those who wait for the one lock that there is are many, and the disk may be slow.
+        let patience = Duration::from_secs(120);
+        SqliteStore::open_with(&self.directory.join("stream.sqlite"), patience).unwrap()
     }
 }
 
@@ -50,19 +54,22 @@ impl Drop for Sqlite {
 /// A database in the one server that the tests of this process share.
 #[derive(Debug)]
 pub struct Postgres {
-    config: Config,
+    settings: Settings,
 }
 
 impl Postgres {
     /// A database that no other test has.
     pub async fn new() -> Postgres {
         static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-        let start = || std::thread::spawn(|| block_on(Cluster::start())).join();
-        let cluster = CLUSTER.get_or_init(|| match start() {
-            Ok(cluster) => cluster,
-            Err(panic) => std::panic::resume_unwind(panic),
-        });
-        Postgres { config: cluster.config(&cluster.create_database().await) }
+        let cluster = CLUSTER.get_or_init(|| in_a_thread(|| block_on(Cluster::start())));
+        let settings = cluster.config(&cluster.create_database().await);
+        // The facts choose their times.
+        Postgres { settings: Settings { clock: Clock::Caller, ..settings } }
+    }
+
+    /// How to connect to it.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 }
 
@@ -70,8 +77,47 @@ impl Fixture for Postgres {
     type Store = PostgresStore;
 
     async fn open(&self) -> PostgresStore {
-        PostgresStore::connect(&self.config).await.unwrap()
+        PostgresStore::connect(&self.settings).await.unwrap()
     }
+}
+
+/// A database behind a pooler: every transaction may be on another connection of the server, of which there are
+/// fewer than connections of ours.
+#[derive(Debug)]
+pub struct Pooled {
+    settings: Settings,
+}
+
+impl Pooled {
+    /// A database that no other test has.
+    pub async fn new() -> Pooled {
+        static POOLED: OnceLock<(Cluster, Pooler)> = OnceLock::new();
+        let (cluster, pooler) = POOLED.get_or_init(|| {
+            in_a_thread(|| {
+                let cluster = block_on(Cluster::start());
+                let pooler = block_on(Pooler::start(&cluster));
+                (cluster, pooler)
+            })
+        });
+        let settings = pooler.config(&cluster.create_database().await);
+        Pooled { settings: Settings { clock: Clock::Caller, ..settings } }
+    }
+}
+
+impl Fixture for Pooled {
+    type Store = PostgresStore;
+
+    async fn open(&self) -> PostgresStore {
+        PostgresStore::connect(&self.settings).await.unwrap()
+    }
+}
+
+/// Does something where no runtime is running yet.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| match scope.spawn(work).join() {
+        Ok(made) => made,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
 }
 
 /// Runs a future on a runtime of this thread.

@@ -59,9 +59,39 @@ impl Cloud<'_> {
 
     /// Binds a class of durable objects to a name.
     pub fn durable_object<T: DurableObject>(&mut self, name: &str) {
-        let construct: Construct = Rc::new(|env, id, storage| {
+        self.durable_object_with(name, T::new);
+    }
+
+    /// Binds a class of durable objects to a name; `make` constructs each object in memory, in place of
+    /// [`DurableObject::new`]. What differs between two variants of a class is what their closures capture.
+    ///
+    /// ```
+    /// use thunderhead_sim::{Body, Cloud, DurableObject, Error, ObjectState};
+    ///
+    /// struct Greeter {
+    ///     ctx: ObjectState,
+    ///     greeting: String,
+    /// }
+    ///
+    /// impl DurableObject for Greeter {
+    ///     async fn rpc(&self, _method: &str, _args: Body) -> Result<Body, Error> {
+    ///         Ok(Body::from(format!("{}, {}", self.greeting, self.ctx.id())))
+    ///     }
+    /// }
+    ///
+    /// fn mount(cloud: &mut Cloud, greeting: &str) {
+    ///     let greeting = greeting.to_string();
+    ///     cloud.durable_object_with("GREETER", move |ctx, _env| Greeter { ctx, greeting: greeting.clone() });
+    /// }
+    /// ```
+    pub fn durable_object_with<T: DurableObject>(
+        &mut self,
+        name: &str,
+        make: impl Fn(ObjectState, Env) -> T + 'static,
+    ) {
+        let construct: Construct = Rc::new(move |env, id, storage| {
             let ctx = ObjectState { env: env.clone(), id, storage };
-            Rc::new(T::new(ctx, env))
+            Rc::new(make(ctx, env))
         });
         let class = Rc::new(ObjectClass { construct, alarms: T::ALARM });
         let before = self.world.state().hosts.classes.insert(name.into(), class);

@@ -26,8 +26,13 @@ pub trait DurableObject: Sized + 'static {
     /// Whether the class has an alarm handler; without one no alarm can be set.
     const ALARM: bool = true;
 
-    /// Constructs the object in memory, before the first call and after each reset.
-    fn new(ctx: ObjectState, env: Env) -> Self;
+    /// Constructs the object in memory, before the first call and after each reset. A class that is bound
+    /// with [`Cloud::durable_object_with`](crate::Cloud::durable_object_with) needs none.
+    fn new(ctx: ObjectState, env: Env) -> Self {
+        let _ = env;
+        let class = std::any::type_name::<Self>();
+        panic!("{ctx:?}: `{class}` has no `new`; bind it with `Cloud::durable_object_with`")
+    }
 
     /// Handles a method call.
     fn rpc(&self, method: &str, args: Body) -> impl Future<Output = Result<Body, Error>>;

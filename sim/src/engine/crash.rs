@@ -29,7 +29,12 @@ impl State {
         self.record(host, EventKind::Crash { fault, call: call.map(|call| call.0) });
         self.crashes += 1;
         self.hosts[host].up = false;
-        for call in self.kill_tasks(host) {
+        let orphaned = self.kill_tasks(host);
+        if let Some(object) = &self.host(host).object {
+            // The turn is lost before anybody asks what the object has stored.
+            object.storage.reset();
+        }
+        for call in orphaned {
             self.handler_died(call);
         }
         if self.host(host).workflow_engine.is_some() {

@@ -49,6 +49,8 @@ pub struct Storage {
     db: Database,
     kv: BTreeMap<Arc<str>, Body>,
     alarm: Option<Time>,
+    /// Whether the alarm was set or deleted since [`Storage::watch_alarm`].
+    alarm_touched: bool,
     /// How to take back what happened to keys and alarm in this turn, newest last.
     undo: Vec<Undo>,
     /// How long `undo` was when each open transaction began; the turn's own is not among them.
@@ -59,7 +61,7 @@ pub struct Storage {
 #[derive(Debug)]
 enum Undo {
     Key(Arc<str>, Option<Body>),
-    Alarm(Option<Time>),
+    Alarm { alarm: Option<Time>, touched: bool },
 }
 
 /// SQL on a durable object's storage: `ctx.storage.sql`.
@@ -86,6 +88,7 @@ impl Storage {
             db: Database::open(seed),
             kv: BTreeMap::new(),
             alarm: None,
+            alarm_touched: false,
             undo: Vec::new(),
             marks: Vec::new(),
             in_turn: false,
@@ -107,20 +110,56 @@ impl Storage {
         self.alarm
     }
 
+    /// The alarm as the platform knows it: without what an open turn has done to it.
+    pub(crate) fn kept_alarm(&self) -> Option<Time> {
+        let first = self.undo.iter().find_map(|undo| match undo {
+            Undo::Alarm { alarm, .. } => Some(*alarm),
+            Undo::Key(..) => None,
+        });
+        first.unwrap_or(self.alarm)
+    }
+
+    /// Changes the alarm on behalf of the platform. It is no part of an open turn: it is kept when that is
+    /// lost, and does not commit it.
+    pub(crate) fn set_kept_alarm(&mut self, at: Option<Time>) {
+        let first = self.undo.iter_mut().find_map(|undo| match undo {
+            Undo::Alarm { alarm, .. } => Some(alarm),
+            Undo::Key(..) => None,
+        });
+        *first.unwrap_or(&mut self.alarm) = at;
+    }
+
+    /// Begins to watch whether the alarm is set or deleted. A turn that is lost takes back that it was.
+    pub(crate) fn watch_alarm(&mut self) {
+        self.alarm_touched = false;
+        for undo in &mut self.undo {
+            if let Undo::Alarm { touched, .. } = undo {
+                *touched = false;
+            }
+        }
+    }
+
+    /// Whether the alarm was set or deleted since it is watched.
+    pub(crate) fn alarm_touched(&self) -> bool {
+        self.alarm_touched
+    }
+
     /// Sets the alarm, in place of one that was set. Running it is the object runtime's part.
     pub fn set_alarm(&mut self, at: Time) {
         self.replace_alarm(Some(at));
+        self.alarm_touched = true;
     }
 
     /// Removes the alarm, if one was set.
     pub fn delete_alarm(&mut self) {
         self.replace_alarm(None);
+        self.alarm_touched = true;
     }
 
     fn replace_alarm(&mut self, alarm: Option<Time>) {
         self.ensure_turn();
         let before = std::mem::replace(&mut self.alarm, alarm);
-        self.undo.push(Undo::Alarm(before));
+        self.undo.push(Undo::Alarm { alarm: before, touched: self.alarm_touched });
         let row = |at: Time| {
             let unix = i64::try_from(at.unix_ms()).unwrap_or(i64::MAX);
             vec![(Arc::from("alarm"), Value::Integer(unix))]
@@ -230,7 +269,9 @@ impl Storage {
     fn undo_to(&mut self, mark: usize) {
         for undo in self.undo.drain(mark..).rev() {
             match undo {
-                Undo::Alarm(before) => self.alarm = before,
+                Undo::Alarm { alarm, touched } => {
+                    (self.alarm, self.alarm_touched) = (alarm, touched)
+                }
                 Undo::Key(key, Some(body)) => drop(self.kv.insert(key, body)),
                 Undo::Key(key, None) => drop(self.kv.remove(&key)),
             }

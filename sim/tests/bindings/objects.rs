@@ -2,4 +2,5 @@
 
 mod conformance;
 mod gates;
+mod lost_turns;
 mod probe;

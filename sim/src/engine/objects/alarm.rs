@@ -28,7 +28,7 @@ impl State {
     /// Makes sure that an event is scheduled for the alarm that an object has set.
     pub fn schedule_alarm(&mut self, host: HostId) {
         let object = self.hosts.object_mut(host);
-        let set = object.storage.get_alarm();
+        let set = object.storage.kept_alarm();
         if set == object.alarm.scheduled {
             return;
         }
@@ -50,7 +50,7 @@ impl State {
             return;
         }
         object.alarm.scheduled = None;
-        object.storage.replace_alarm(None);
+        object.storage.set_kept_alarm(None);
         let info = AlarmInfo { scheduled_time: at, retry_count: object.alarm.failures };
         // From here on the platform remembers the alarm, until the handler has ended.
         object.alarm.running = Some(info);
@@ -112,7 +112,7 @@ impl State {
         let drawn = self.choices.choose(ChoiceKind::Jitter, key, OpCode::NONE, of, Odds::Even);
         let at = self.now + pause + pause / 4 / (JITTERS - 1) * drawn;
         let object = self.hosts.object_mut(host);
-        object.storage.replace_alarm(Some(at));
+        object.storage.set_kept_alarm(Some(at));
         self.schedule_alarm(host);
     }
 }

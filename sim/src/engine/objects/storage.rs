@@ -1,6 +1,6 @@
 //! The storage of an object, as its own code uses it.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,14 +17,12 @@ use crate::values::time::Time;
 pub struct ObjectStorage {
     storage: Rc<RefCell<Storage>>,
     alarms: bool,
-    /// Whether the running alarm handler has set or deleted the alarm itself.
-    touched: Rc<Cell<bool>>,
 }
 
 impl ObjectStorage {
     pub(crate) fn new(seed: u64, alarms: bool) -> ObjectStorage {
         let storage = Rc::new(RefCell::new(Storage::new(seed)));
-        ObjectStorage { storage, alarms, touched: Rc::default() }
+        ObjectStorage { storage, alarms }
     }
 
     /// Runs SQL: every statement of `query`, of which the last may have parameters.
@@ -71,14 +69,12 @@ impl ObjectStorage {
                 "Your Durable Object class must have an alarm() handler in order to call setAlarm()",
             ));
         }
-        self.touched.set(true);
         self.storage.borrow_mut().set_alarm(at);
         Ok(())
     }
 
     /// Deletes the alarm.
     pub fn delete_alarm(&self) {
-        self.touched.set(true);
         self.storage.borrow_mut().delete_alarm();
     }
 
@@ -130,24 +126,24 @@ impl ObjectStorage {
         self.storage.borrow_mut().reset();
     }
 
-    /// Changes the alarm on behalf of the platform, outside of any turn.
-    pub(crate) fn replace_alarm(&self, at: Option<Time>) -> Vec<RowChange> {
-        let mut storage = self.storage.borrow_mut();
-        match at {
-            Some(at) => storage.set_alarm(at),
-            None => storage.delete_alarm(),
-        }
-        storage.commit_turn().expect("an alarm breaks no foreign key");
-        storage.take_changes()
+    /// The alarm as the platform knows it: without what an open turn has done to it.
+    pub(crate) fn kept_alarm(&self) -> Option<Time> {
+        self.storage.borrow().kept_alarm()
+    }
+
+    /// Changes the alarm on behalf of the platform, whatever becomes of an open turn.
+    pub(crate) fn set_kept_alarm(&self, at: Option<Time>) {
+        self.storage.borrow_mut().set_kept_alarm(at);
     }
 
     /// Begins to watch whether the handler sets or deletes the alarm.
     pub(crate) fn watch_alarm(&self) {
-        self.touched.set(false);
+        self.storage.borrow_mut().watch_alarm();
     }
 
+    /// Whether the alarm was set or deleted since it is watched, in turns that were not lost.
     pub(crate) fn alarm_touched(&self) -> bool {
-        self.touched.get()
+        self.storage.borrow().alarm_touched()
     }
 }
 

@@ -37,14 +37,16 @@ impl State {
             Ok(changes) => self.record(host, EventKind::Rows { changes: changes.into() }),
         }
         self.schedule_alarm(host);
-        for outgoing in sent {
-            if self.pending_crash.is_none() {
-                self.send_out(outgoing);
-            }
+        let mut sent = sent.into_iter();
+        while self.pending_crash.is_none()
+            && let Some(outgoing) = sent.next()
+        {
+            self.send_out(outgoing);
         }
         self.hosts.object_mut(host).last_busy = self.now;
         if self.pending_crash.is_some() {
             self.settle_pending_crash();
+            unsent(sent.as_slice()).for_each(|call| self.handler_died(call));
         } else if end == 1 {
             self.crash(host, Fault::Crash, None);
         }

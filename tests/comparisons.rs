@@ -251,7 +251,7 @@ mod status_transitions {
 async fn ask(env: &Env, method: &str, path: &str, body: Json) -> (u16, Json) {
     let text = if body.is_null() { String::new() } else { body.to_string() };
     let request = Request::new(method, path, text);
-    let Response { status, body } = env.fetch("web", request).await.expect("good weather");
+    let Response { status, body, .. } = env.fetch("web", request).await.expect("good weather");
     (status, json_of(&body))
 }
 

@@ -10,5 +10,7 @@ pub mod outside;
 pub mod producer;
 pub mod roster;
 pub mod step;
+#[doc(hidden)]
+pub mod typed_call;
 pub mod web_socket;
 pub mod workflow_instance;

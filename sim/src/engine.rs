@@ -23,6 +23,7 @@ pub(crate) mod services;
 pub(crate) mod storm;
 pub(crate) mod task;
 pub(crate) mod tasks;
+pub mod variables;
 pub(crate) mod verdict;
 pub mod wait;
 pub(crate) mod workers;

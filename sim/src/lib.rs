@@ -153,6 +153,8 @@ pub use bindings::durable_object::{DurableObject, ObjectNamespace, ObjectState, 
 pub use bindings::producer::Queue;
 pub use bindings::roster::Roster;
 pub use bindings::step::Step;
+#[doc(hidden)]
+pub use bindings::typed_call;
 pub use bindings::web_socket::WebSocket;
 pub use bindings::workflow_instance::{Workflow, WorkflowInstance};
 pub use bindings::{agents, outside};
@@ -162,8 +164,10 @@ pub use choices::{Draw, Source};
 pub use engine::env::Env;
 pub use engine::objects::storage::ObjectStorage;
 pub use engine::run::{End, Run};
+pub use engine::variables::Secret;
 pub use engine::wait::JoinHandle;
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
+pub use protocol::headers::Headers;
 pub use protocol::http::{Request, Response};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
@@ -181,7 +185,7 @@ pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};
 pub use services::{ai, d1, queue, r2, sqlite, storage, workflow};
 pub use simulate::{SetupError, simulate};
-pub use values::body::Body;
+pub use values::body::{Body, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
 pub use values::rng::Rng;

@@ -74,6 +74,12 @@ impl ClientRequest {
         ClientRequest { at, from: "client".into(), to: None, request, retries: 0 }
     }
 
+    /// Sets a header of the request.
+    pub fn with_header(mut self, name: &str, value: &str) -> ClientRequest {
+        self.request.headers.set(name, value);
+        self
+    }
+
     /// Lets the sender try again up to `retries` times.
     pub fn retried(mut self, retries: u32) -> ClientRequest {
         self.retries = retries;

@@ -4,6 +4,7 @@ pub mod body;
 pub mod call;
 pub mod hash;
 pub(crate) mod media;
+pub(crate) mod percent;
 pub(crate) mod push_in_place;
 pub mod rng;
 pub mod time;

@@ -144,8 +144,10 @@ fn imports<'a>(file: &'a str, text: &str, modules: &BTreeSet<String>) -> Vec<Imp
         };
         let mut paths = Vec::new();
         if used.is_empty() {
-            let words = statement.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-            paths.extend(words.filter(|word| word.contains("::")).map(String::from));
+            let words = statement.split(|c: char| !(c.is_alphanumeric() || "_:$".contains(c)));
+            // What a macro names by `$crate` is resolved where the macro is used, which is outside.
+            let paths_in = |word: &&str| word.contains("::") && !word.starts_with('$');
+            paths.extend(words.filter(paths_in).map(String::from));
         } else {
             statement = used;
             while !statement.contains(';') {

@@ -23,7 +23,7 @@ use thunderhead_props::{System, UPLOADS, Variant};
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::{BucketConfig, EventType, Rule};
 use thunderhead_sim::workflow::WorkflowConfig;
-use thunderhead_sim::{Cloud, DurableObject};
+use thunderhead_sim::{Cloud, DurableObject, Env, ObjectState};
 
 use ledger::{Current, History, Ledger, Migrating};
 use names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, WORKFLOW};
@@ -72,19 +72,19 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "row-first",
         "the plan's approach B: the row is replaced by each notification, then the workflow",
         BROKEN,
-        |cloud| mount_plan::<Rows<false>>(cloud, false),
+        |cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, false)),
     ))
     .with_variant(Variant::refuted(
         "workflow-first",
         "the plan's approach C: the workflow is started, then the row is written",
         BROKEN,
-        |cloud| mount_plan::<Rows<true>>(cloud, false),
+        |cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, true)),
     ))
     .with_variant(Variant::refuted(
         "event-time",
         "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
         BROKEN,
-        |cloud| mount_plan::<Times>(cloud, true),
+        |cloud| mount_plan(cloud, true, Times::new),
     ))
     .with_workload(workload::workload)
     .with_smallest(workload::smallest)
@@ -110,9 +110,13 @@ fn mount_reference<L: Ledger>(cloud: &mut Cloud) {
     cloud.worker("consumer").queue(&consumer::queues(), consumer::consume);
 }
 
-fn mount_plan<A: DurableObject>(cloud: &mut Cloud, deletes: bool) {
+fn mount_plan<A: DurableObject>(
+    cloud: &mut Cloud,
+    deletes: bool,
+    agent: impl Fn(ObjectState, Env) -> A + 'static,
+) {
     mount_surroundings(cloud);
-    cloud.durable_object::<A>(AGENT);
+    cloud.durable_object_with(AGENT, agent);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), plan::run);
     let consume = move |env, batch| plan::consume(env, batch, deletes);
     cloud.worker("consumer").queue(&plan::queues(), consume);

@@ -98,6 +98,18 @@ impl Cloud<'_> {
         assert!(before.is_none(), "there are two classes bound to `{name}`");
     }
 
+    /// Sets a variable, which the application reads with `Env::var`.
+    pub fn var(&mut self, name: &str, value: &str) {
+        let free = self.world.state().variables.set(name, value);
+        assert!(free, "there are two variables or secrets called `{name}`");
+    }
+
+    /// Sets a secret, which the application reads with `Env::secret`.
+    pub fn secret(&mut self, name: &str, value: &str) {
+        let free = self.world.state().variables.set_secret(name, value);
+        assert!(free, "there are two variables or secrets called `{name}`");
+    }
+
     /// Creates a database.
     pub fn d1(&mut self, name: &str) {
         let created = self.world.state().services.d1.create_database(name);

@@ -10,6 +10,7 @@ use crate::bindings::web_socket::WebSocket;
 use crate::bindings::workflow_instance::Workflow;
 use crate::engine::env::Env;
 use crate::engine::ids::SocketId;
+use crate::engine::variables::Secret;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::services::ai::{self, Label};
@@ -48,6 +49,18 @@ impl Env {
     /// The namespace of durable objects bound to `name`.
     pub fn durable_object(&self, name: &str) -> ObjectNamespace {
         ObjectNamespace::new(self.clone(), name)
+    }
+
+    /// The value of a variable.
+    pub fn var(&self, name: &str) -> Result<Arc<str>, Error> {
+        let value = self.world().state().variables.get(name);
+        value.ok_or_else(|| Error::app(format!("there is no variable called `{name}`")))
+    }
+
+    /// A secret.
+    pub fn secret(&self, name: &str) -> Result<Secret, Error> {
+        let value = self.world().state().variables.secret(name);
+        value.ok_or_else(|| Error::app(format!("there is no secret called `{name}`")))
     }
 
     pub(crate) fn socket(&self, id: SocketId) -> WebSocket {

@@ -24,6 +24,7 @@ use crate::engine::services::{Service, Services};
 use crate::engine::storm::Storm;
 use crate::engine::task::{Woken, Work};
 use crate::engine::tasks::Tasks;
+use crate::engine::variables::Variables;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::{EventKind, Trace};
@@ -75,6 +76,7 @@ pub(crate) struct State {
     pub queueing: Queueing,
     pub services: Services,
     pub invocations: Invocations,
+    pub variables: Variables,
     pub pending_crash: Option<PendingCrash>,
     pub deferred_drops: DeferredDrops,
     pub steps: u32,
@@ -100,6 +102,7 @@ impl State {
             queueing: Queueing::default(),
             services: Services::default(),
             invocations: Invocations::default(),
+            variables: Variables::default(),
             pending_crash: None,
             deferred_drops: DeferredDrops::default(),
             steps: 0,

@@ -1,21 +1,37 @@
 //! HTTP requests and responses.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
-use crate::values::body::Body;
+use crate::protocol::headers::Headers;
+use crate::values::body::{Body, NotJson};
+use crate::values::percent;
 
 /// An HTTP request, as far as the systems care.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// ```
+/// use thunderhead_sim::Request;
+///
+/// let request = Request::new("GET", "/photos?of=the%20cat&page=2", "").with_header("Accept", "image/png");
+/// assert_eq!(request.pathname(), "/photos");
+/// assert_eq!(request.query("of").as_deref(), Some("the cat"));
+/// assert_eq!(request.headers.get("accept"), Some("image/png"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `PUT`, …
     pub method: SmolStr,
-    /// The path, beginning with `/`.
+    /// The path, beginning with `/`, and the query behind it.
     pub path: SmolStr,
     /// The body; empty when there is none.
     pub body: Body,
+    /// The headers that the sender has set; none are added on the way.
+    #[serde(default, skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
 }
 
 impl Request {
@@ -28,44 +44,185 @@ impl Request {
             "PUT" => SmolStr::new_static("PUT"),
             other => other.into(),
         };
-        Request { method, path: path.into(), body: body.into() }
+        Request { method, path: path.into(), body: body.into(), headers: Headers::default() }
+    }
+
+    /// A request whose body is a value in JSON.
+    pub fn with_json<T: Serialize + ?Sized>(method: &str, path: &str, value: &T) -> Request {
+        let request = Request::new(method, path, Body::json(value));
+        request.with_header("content-type", "application/json")
+    }
+
+    /// The same with a header set.
+    pub fn with_header(mut self, name: &str, value: &str) -> Request {
+        self.headers.set(name, value);
+        self
+    }
+
+    /// The body, read as JSON.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, NotJson> {
+        self.body.parse()
+    }
+
+    /// The path without the query.
+    pub fn pathname(&self) -> &str {
+        self.path.split_once('?').map_or(&*self.path, |(path, _)| path)
+    }
+
+    /// The first value of a query parameter, decoded.
+    pub fn query(&self, name: &str) -> Option<String> {
+        self.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    /// The parameters of the query, decoded, in their order.
+    pub fn query_pairs(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        let query = self.path.split_once('?').map_or("", |(_, query)| query);
+        let query = query.split_once('#').map_or(query, |(query, _)| query);
+        query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (percent::decoded(name), percent::decoded(value))
+        })
+    }
+}
+
+/// A request without headers hashes as it did before there were any: recorded hashes stay good.
+impl Hash for Request {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.method, &self.path, &self.body).hash(state);
+        if !self.headers.is_empty() {
+            self.headers.hash(state);
+        }
     }
 }
 
 impl fmt::Display for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
-        if self.body.is_empty() {
-            return Ok(());
-        }
-        f.write_str(" ")?;
-        self.body.fmt(f)
+        describe(f, &self.headers, &self.body)
     }
 }
 
 /// An HTTP response.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+///
+/// ```
+/// use thunderhead_sim::Response;
+///
+/// let response = Response::json(&["cat", "dog"]).with_status(201);
+/// assert_eq!(response.to_string(), r#"201 [content-type: "application/json"] "[\"cat\",\"dog\"]""#);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Response {
     /// The status code.
     pub status: u16,
     /// The body; empty when there is none.
     pub body: Body,
+    /// The headers that the handler has set.
+    #[serde(default, skip_serializing_if = "Headers::is_empty")]
+    pub headers: Headers,
 }
 
 impl Response {
     /// A response with a status and a body.
     pub fn new(status: u16, body: impl Into<Body>) -> Response {
-        Response { status, body: body.into() }
+        Response { status, body: body.into(), headers: Headers::default() }
+    }
+
+    /// A value in JSON, with status 200.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Response {
+        Response::new(200, Body::json(value)).with_header("content-type", "application/json")
+    }
+
+    /// The same with another status.
+    pub fn with_status(mut self, status: u16) -> Response {
+        self.status = status;
+        self
+    }
+
+    /// The same with a header set.
+    pub fn with_header(mut self, name: &str, value: &str) -> Response {
+        self.headers.set(name, value);
+        self
+    }
+
+    /// The body, read as JSON.
+    pub fn read_json<T: DeserializeOwned>(&self) -> Result<T, NotJson> {
+        self.body.parse()
+    }
+
+    /// Whether the status is between 200 and 299.
+    pub fn is_ok(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+/// As for a request.
+impl Hash for Response {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.status, &self.body).hash(state);
+        if !self.headers.is_empty() {
+            self.headers.hash(state);
+        }
     }
 }
 
 impl fmt::Display for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.status)?;
-        if self.body.is_empty() {
-            return Ok(());
-        }
+        describe(f, &self.headers, &self.body)
+    }
+}
+
+/// Headers and body, as far as there are any.
+fn describe(f: &mut fmt::Formatter<'_>, headers: &Headers, body: &Body) -> fmt::Result {
+    if !headers.is_empty() {
         f.write_str(" ")?;
-        self.body.fmt(f)
+        fmt::Display::fmt(headers, f)?;
+    }
+    if body.is_empty() {
+        return Ok(());
+    }
+    f.write_str(" ")?;
+    fmt::Display::fmt(body, f)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::hash::StableHasher;
+
+    #[test]
+    fn without_headers_a_request_hashes_and_reads_as_it_did_before_there_were_any() {
+        let request = Request::new("PUT", "/cat", "meow");
+        assert_eq!(
+            StableHasher::of(&request),
+            StableHasher::of(&("PUT", "/cat", Body::from("meow")))
+        );
+        let json = r#"{"method":"PUT","path":"/cat","body":"meow"}"#;
+        assert_eq!(serde_json::to_string(&request).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Request>(json).unwrap(), request);
+        let response = Response::new(200, "meow");
+        assert_eq!(StableHasher::of(&response), StableHasher::of(&(200u16, Body::from("meow"))));
+        assert_eq!(serde_json::to_string(&response).unwrap(), r#"{"status":200,"body":"meow"}"#);
+    }
+
+    #[test]
+    fn headers_are_part_of_the_hash_and_of_the_json() {
+        let request = Request::new("PUT", "/cat", "meow").with_header("A", "1");
+        assert_ne!(
+            StableHasher::of(&request),
+            StableHasher::of(&Request::new("PUT", "/cat", "meow"))
+        );
+        let json = serde_json::to_string(&request).unwrap();
+        assert_eq!(serde_json::from_str::<Request>(&json).unwrap(), request);
+    }
+
+    #[test]
+    fn a_query_is_decoded_and_its_first_value_counts() {
+        let request = Request::new("GET", "/a?x=1&y=a+b%26c&x=2&flag&=", "");
+        assert_eq!(request.query("x").as_deref(), Some("1"));
+        assert_eq!(request.query("y").as_deref(), Some("a b&c"));
+        assert_eq!(request.query("flag").as_deref(), Some(""));
+        assert_eq!(request.query("z"), None);
+        assert_eq!(Request::new("GET", "/a", "").query_pairs().count(), 0);
     }
 }

@@ -10,7 +10,7 @@ use crate::protocol::object::ObjectError;
 use crate::services::ai::{self, Label};
 use crate::services::workflow::{self, StepError};
 use crate::services::{d1, queue, r2, storage};
-use crate::values::body::Body;
+use crate::values::body::{Body, NotJson};
 
 /// How a call ended.
 pub type Outcome = Result<Reply, Error>;
@@ -98,6 +98,8 @@ pub enum Error {
     NetworkLost,
     /// The application's own failure.
     App(Arc<str>),
+    /// A body is not the JSON that the application expects: a request, an argument or a reply.
+    NotJson(Box<NotJson>),
 }
 
 impl Error {
@@ -116,7 +118,11 @@ impl Error {
             Error::D1(error) => error.is_transient(),
             Error::Workflow(error) => error.is_transient(),
             Error::NetworkLost => true,
-            Error::Storage(_) | Error::Step(_) | Error::NonRetryable(_) | Error::App(_) => false,
+            Error::Storage(_)
+            | Error::Step(_)
+            | Error::NonRetryable(_)
+            | Error::App(_)
+            | Error::NotJson(_) => false,
         }
     }
 }
@@ -132,6 +138,7 @@ impl fmt::Display for Error {
             Error::Workflow(error) => error.fmt(f),
             Error::Step(error) => error.fmt(f),
             Error::Storage(error) => error.fmt(f),
+            Error::NotJson(error) => error.fmt(f),
             // The text that workerd gives to a dropped connection.
             Error::NetworkLost => f.write_str("Network connection lost."),
             Error::App(message) | Error::NonRetryable(message) => f.write_str(message),
@@ -156,5 +163,11 @@ impl From<queue::Error> for Error {
 impl From<storage::Error> for Error {
     fn from(error: storage::Error) -> Error {
         Error::Storage(error)
+    }
+}
+
+impl From<NotJson> for Error {
+    fn from(error: NotJson) -> Error {
+        Error::NotJson(Box::new(error))
     }
 }

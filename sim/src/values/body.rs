@@ -5,7 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::de::{self, DeserializeOwned};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::values::media;
 
@@ -60,6 +61,32 @@ impl Body {
         std::str::from_utf8(self.bytes()).ok()
     }
 
+    /// A value as JSON.
+    ///
+    /// ```
+    /// use thunderhead_sim::Body;
+    ///
+    /// let body = Body::json(&(1, "two"));
+    /// assert_eq!(body.text(), Some(r#"[1,"two"]"#));
+    /// let (number, text): (u32, String) = body.parse().unwrap();
+    /// assert_eq!((number, &*text), (1, "two"));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// When the value has no JSON, such as a map whose keys are not text.
+    pub fn json<T: Serialize + ?Sized>(value: &T) -> Body {
+        Body::from(serde_json::to_vec(value).expect("plain data with text keys is JSON"))
+    }
+
+    /// The value that the bytes are the JSON of.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, NotJson> {
+        serde_json::from_slice(self.bytes()).map_err(|error| NotJson {
+            body: self.to_string().into(),
+            why: error.to_string().into(),
+        })
+    }
+
     /// How many bytes.
     pub fn len(&self) -> usize {
         self.bytes().len()
@@ -70,6 +97,23 @@ impl Body {
         self.len() == 0
     }
 }
+
+/// Why a body is not the JSON that was expected of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct NotJson {
+    /// The body at a glance.
+    pub body: Arc<str>,
+    /// What is wrong with it.
+    pub why: Arc<str>,
+}
+
+impl fmt::Display for NotJson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not what was expected: {}", self.body, self.why)
+    }
+}
+
+impl std::error::Error for NotJson {}
 
 impl PartialEq for Body {
     fn eq(&self, other: &Body) -> bool {

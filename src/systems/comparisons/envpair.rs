@@ -5,13 +5,12 @@
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorage};
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorage, methods};
 
 use super::ring::{Keep, ms};
 use super::wire::{
     Comparison, ComparisonState, ComparisonStatus, FailComparison, SaveProbe, SaveResult,
 };
-use crate::systems::json;
 
 /// How many comparisons of the past an explanation takes into account.
 pub const HISTORY: u32 = 5;
@@ -81,33 +80,15 @@ impl DurableObject for EnvPair {
     }
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
-        match method {
-            "createComparison" => {
-                self.create(&json::read_once(&args)?).map(|state| json::write(&state))
-            }
-            "saveProbe" => {
-                self.save_probe(&json::read_once(&args)?).map(|status| json::write(&status))
-            }
-            "saveResult" => {
-                self.save_result(&json::read_once(&args)?).map(|status| json::write(&status))
-            }
-            "failComparison" => {
-                self.fail(&json::read_once(&args)?).map(|status| json::write(&status))
-            }
-            "getComparison" => {
-                self.get(&json::read_once::<String>(&args)?).map(|state| json::write(&state))
-            }
-            "getComparisonsForHistory" => {
-                self.history(json::read_once(&args)?).map(|history| json::write(&history))
-            }
-            "setKeep" => {
-                let keep = Keep::new(json::read_once(&args)?)
-                    .ok_or_else(|| Error::app("no such number"))?;
-                keep.store(self.storage(), self.env.now())?;
-                Ok(Body::empty())
-            }
-            _ => Err(Error::app(format!("there is no method {method}"))),
-        }
+        methods!(self, method, args =>
+            "createComparison" => create,
+            "saveProbe" => save_probe,
+            "saveResult" => save_result,
+            "failComparison" => fail,
+            "getComparison" => get,
+            "getComparisonsForHistory" => history,
+            "setKeep" => set_keep,
+        )
     }
 }
 
@@ -117,7 +98,7 @@ impl EnvPair {
     }
 
     /// Begins a comparison, unless it has begun before.
-    fn create(&self, comparison: &Comparison) -> Result<ComparisonStatus, Error> {
+    fn create(&self, comparison: Comparison) -> Result<ComparisonStatus, Error> {
         let id = &*comparison.comparison_id;
         if self.is_evicted(id)? {
             return Ok(ComparisonStatus::Evicted);
@@ -130,7 +111,7 @@ impl EnvPair {
     }
 
     /// Keeps what one side was found to be, while the comparison runs; the first finding stays.
-    fn save_probe(&self, probe: &SaveProbe) -> Result<ComparisonStatus, Error> {
+    fn save_probe(&self, probe: SaveProbe) -> Result<ComparisonStatus, Error> {
         let (id, side) = (&*probe.comparison_id, probe.side.name());
         let envelope = serde_json::to_string(&probe.envelope).expect("plain data is JSON");
         let bindings = [
@@ -146,20 +127,24 @@ impl EnvPair {
     }
 
     /// Completes a comparison, if it still runs.
-    fn save_result(&self, save: &SaveResult) -> Result<ComparisonStatus, Error> {
+    fn save_result(&self, save: SaveResult) -> Result<ComparisonStatus, Error> {
         let id = &*save.comparison_id;
         self.storage().exec(SAVE_RESULT, &[save.result.to_string().into(), id.into()])?;
         self.status(id)
     }
 
     /// Fails a comparison, if it still runs.
-    fn fail(&self, fail: &FailComparison) -> Result<ComparisonStatus, Error> {
+    fn fail(&self, fail: FailComparison) -> Result<ComparisonStatus, Error> {
         let id = &*fail.comparison_id;
         self.storage().exec(FAIL, &[Value::from(&*fail.error), id.into()])?;
         self.status(id)
     }
 
-    fn get(&self, id: &str) -> Result<ComparisonState, Error> {
+    fn get(&self, id: String) -> Result<ComparisonState, Error> {
+        self.state(&id)
+    }
+
+    fn state(&self, id: &str) -> Result<ComparisonState, Error> {
         let row = self.storage().exec(GET, &[id.into()])?.raw().next();
         let Some([status, result, error]) = row.as_deref() else {
             let evicted = self.is_evicted(id)?;
@@ -178,7 +163,13 @@ impl EnvPair {
     }
 
     fn status(&self, id: &str) -> Result<ComparisonStatus, Error> {
-        self.get(id).map(|state| state.status)
+        self.state(id).map(|state| state.status)
+    }
+
+    /// Sets how many comparisons are kept.
+    fn set_keep(&self, keep: u64) -> Result<(), Error> {
+        let keep = Keep::new(keep).ok_or_else(|| Error::app("no such number"))?;
+        keep.store(self.storage(), self.env.now())
     }
 
     /// The last completed comparisons, newest first.

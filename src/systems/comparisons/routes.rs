@@ -54,9 +54,8 @@ async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
         right_url: right.as_str().into(),
         pair_key: key.clone(),
     };
-    let args = json::write(&comparison);
-    start(env, &instance_id(&id), args.clone()).await?;
-    object(env, &key).rpc("createComparison", args).await?;
+    start(env, &instance_id(&id), json::write(&comparison)).await?;
+    let _: ComparisonStatus = object(env, &key).call("createComparison", &comparison).await?;
     Ok(Response::new(201, json::write(&json!({ "comparisonId": id }))))
 }
 
@@ -103,7 +102,7 @@ async fn put_keep(env: &Env, body: &Body) -> Result<Response, Error> {
     if Keep::new(asked.keep).is_none() {
         return Ok(json::error(400, &Error::app("a pair keeps from 1 to 1000 comparisons")));
     }
-    object(env, &pair_key(&left, &right)).rpc("setKeep", json::write(&asked.keep)).await?;
+    let () = object(env, &pair_key(&left, &right)).call("setKeep", &asked.keep).await?;
     Ok(Response::new(204, ""))
 }
 

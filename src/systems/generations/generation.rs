@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use serde_json::json;
 use thunderhead_sim::queue::{MessageBody, MessageSendRequest};
-use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Time};
+use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Time, methods};
 
 use super::library;
 use super::names::{BUCKET, WATCH, key};
 use super::store::{Phase, Store, Task};
-use super::wire::{Create, Report};
+use super::wire::{Create, Progress, Report};
 use crate::systems::json;
 
 /// How soon the message that looks after a generation comes.
@@ -52,21 +52,7 @@ impl DurableObject for Generation {
     }
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
-        match method {
-            "create" => self.create(json::read(&args)?).await,
-            "progress" => {
-                // A call notices that the alarm was lost.
-                if self.ctx.storage().get_alarm().is_none() {
-                    self.look()?
-                } else {
-                    self.mind()?
-                }
-                Ok(json::write(&self.store.progress()?))
-            }
-            "webhook" => self.webhook(&json::read(&args)?).map(|told| json::write(&told)),
-            "watch" => self.watch().await.map(|done| json::write(&done)),
-            _ => Err(Error::app(format!("there is no method {method}"))),
-        }
+        methods!(self, method, args => async create, progress, webhook, async watch)
     }
 
     async fn alarm(&self, _: AlarmInfo) -> Result<(), Error> {
@@ -89,13 +75,22 @@ pub enum Heard {
 impl Generation {
     /// Takes a request on, unless it has been taken on before. The answer waits until a
     /// message in the queue looks after it too: a request that was answered is never forgotten.
-    async fn create(&self, create: Create) -> Result<Body, Error> {
+    async fn create(&self, create: Create) -> Result<(), Error> {
         if self.store.phase()?.is_none() {
             self.store.accept(create, &self.env)?;
             self.wake_by(self.env.now() + LOOK_MIN)?;
         }
-        self.resume().await?;
-        Ok(Body::empty())
+        self.resume().await
+    }
+
+    /// How far it is. A call notices that the alarm was lost.
+    fn progress(&self, (): ()) -> Result<Progress, Error> {
+        if self.ctx.storage().get_alarm().is_none() {
+            self.look()?;
+        } else {
+            self.mind()?;
+        }
+        self.store.progress()
     }
 
     /// Goes on from wherever it stands.
@@ -113,13 +108,13 @@ impl Generation {
     }
 
     /// The message from the queue: goes on, and says whether there is nothing left to do.
-    async fn watch(&self) -> Result<bool, Error> {
+    async fn watch(&self, (): ()) -> Result<bool, Error> {
         self.resume().await?;
         Ok(matches!(self.store.phase()?, None | Some(Phase::Done)))
     }
 
     /// A job has ended, says the provider. Only what is stored counts, and only once.
-    fn webhook(&self, report: &Report) -> Result<Heard, Error> {
+    fn webhook(&self, report: Report) -> Result<Heard, Error> {
         match self.store.phase()? {
             // Before it is active it has no jobs.
             None | Some(Phase::Accepted) => return Ok(Heard::Unknown),
@@ -129,7 +124,7 @@ impl Generation {
         let mut tasks = (0..).zip(self.store.tasks()?);
         let ours = |task: &Task| report.task_uuid.starts_with(&task.artifact);
         let Some((n, task)) = tasks.find(|(_, task)| ours(task)) else { return Ok(Heard::Unknown) };
-        if task.task_uuid() == report.task_uuid && self.learn(n, task.attempt, report)? {
+        if task.task_uuid() == report.task_uuid && self.learn(n, task.attempt, &report)? {
             self.start(n);
         }
         self.mind()?;

@@ -50,7 +50,7 @@ async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
         Some(key) => library::claim(env, key, &proposed).await?,
         None => proposed,
     };
-    object(env, &id).rpc("create", json::write(&wanted.called(&id))).await?;
+    let () = object(env, &id).call("create", &wanted.called(&id)).await?;
     Ok(Response::new(201, json::write(&json!({ "id": id }))))
 }
 
@@ -61,7 +61,7 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
     if !is_uuid(id) {
         return Ok(unknown());
     }
-    let progress: Progress = json::read(&object(env, id).rpc("progress", "").await?)?;
+    let progress: Progress = object(env, id).call("progress", &()).await?;
     if progress.standing == Standing::Active {
         let Progress { count, ready, failed, .. } = progress;
         let active = json!({ "id": id, "status": "active", "count": count, "ready": ready, "failed": failed });

@@ -97,8 +97,7 @@ impl Provider {
         let Some((worker, path)) = webhook else { return };
         for _ in 0..=WEBHOOK_RETRIES {
             let document = self.document(id, 200).body;
-            let request =
-                Request { method: "POST".into(), path: path.as_ref().into(), body: document };
+            let request = Request::new("POST", path.as_ref(), document);
             match env.fetch(&worker, request).await {
                 Ok(response) if (200..300).contains(&response.status) => return,
                 Ok(_) | Err(Error::NetworkLost) => env.sleep(WEBHOOK_PAUSE).await,

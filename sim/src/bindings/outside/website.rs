@@ -48,7 +48,7 @@ impl Website {
                     _ => {}
                 }
                 Ok(match page {
-                    Some(Page::Content(body)) => Response { status: 200, body },
+                    Some(Page::Content(body)) => Response::new(200, body),
                     Some(Page::Redirect(to)) => Response::new(302, &*to),
                     Some(Page::Status(status)) => Response::new(status, ""),
                     None => Response::new(404, ""),

@@ -11,6 +11,7 @@ use super::fields::{Fields, Found, Text, kind};
 use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, ScriptPlace, words};
 use crate::choices::tape::Tape;
 use crate::protocol::fault::{self, Codes, Fault};
+use crate::protocol::headers::Headers;
 use crate::protocol::http::Request;
 use crate::protocol::site::OpCode;
 use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
@@ -34,7 +35,7 @@ const FIELDS: &[&str] = &[
     "tape",
     "failure",
 ];
-const REQUEST: &[&str] = &["at", "fetch", "body", "from", "to", "retries"];
+const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retries"];
 const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
 const FAILURE: &[&str] =
     &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace"];
@@ -133,6 +134,10 @@ impl<'a> Reader<'a> {
             Some(value) => self.body(value)?,
             None => Body::empty(),
         };
+        let mut request = Request::new(method, path, body);
+        if let Some(value) = fields.value("headers") {
+            request.headers = self.headers(value)?;
+        }
         let to = fields.string("to")?;
         self.places.insert(ScriptPlace::RequestTo(index), fields.span("to"));
         let from = fields.string("from")?.map_or("client", |found| found.value);
@@ -140,9 +145,31 @@ impl<'a> Reader<'a> {
             at: Time::ZERO + at,
             from: from.into(),
             to: to.map(|found| found.value.into()),
-            request: Request::new(method, path, body),
+            request,
             retries: fields.number("retries")?.unwrap_or(0),
         })
+    }
+
+    fn headers(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Headers, ScriptError> {
+        let advice = "write { name = \"value\", … }; put a name with other than letters, digits and `-` in quotes";
+        let Some(table) = value.get_ref().as_table() else {
+            let wrong = format!("headers are a table, not {}", kind(value));
+            return Err(self.text.object(value.span(), wrong, advice));
+        };
+        let mut headers = Headers::default();
+        for (name, value) in table {
+            let Some(text) = value.get_ref().as_str() else {
+                let wrong = format!("the value of a header is a string, not {}", kind(value));
+                return Err(self.text.object(value.span(), wrong, "put it in quotes"));
+            };
+            if headers.get(name.get_ref()).is_some() {
+                let wrong = format!("there are two headers `{}`", name.get_ref());
+                let fix = "join their values by a comma: names differ in more than their case";
+                return Err(self.text.object(name.span(), wrong, fix));
+            }
+            headers.set(name.get_ref(), text);
+        }
+        Ok(headers)
     }
 
     fn body(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Body, ScriptError> {

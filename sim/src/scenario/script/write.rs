@@ -95,6 +95,12 @@ fn request(client: &ClientRequest) -> String {
     let mut row = Row::default();
     row.add("at", time(client.at - Time::ZERO));
     row.add("fetch", quoted(&format!("{} {}", client.request.method, client.request.path)));
+    if !client.request.headers.is_empty() {
+        let pairs = client.request.headers.iter();
+        let pairs: Vec<String> =
+            pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))).collect();
+        row.add("headers", format!("{{ {} }}", pairs.join(", ")));
+    }
     if !client.request.body.is_empty() {
         row.add("body", body(&client.request.body));
     }
@@ -108,6 +114,12 @@ fn request(client: &ClientRequest) -> String {
         row.add("retries", client.retries.to_string());
     }
     row.done()
+}
+
+/// A name as a key: bare where TOML allows it.
+fn key(name: &str) -> String {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if !name.is_empty() && name.chars().all(bare) { name.into() } else { quoted(name) }
 }
 
 fn body(body: &Body) -> String {
@@ -202,7 +214,7 @@ max_crashes = 1
 max_steps = 900
 requests = [
     { at = "0s", fetch = "PUT /cat.jpg", body = "v1", from = "alice", to = "web", retries = 2 },
-    { at = "1500ms", fetch = "PUT /dog.jpg", body = { hex = "ff00" } },
+    { at = "1500ms", fetch = "PUT /dog.jpg", headers = { "a b" = "1", accept = "*/*" }, body = { hex = "ff00" } },
 ]
 faults = [
     { kind = "lose_reply", on = "relay>r2.put photos/*", times = 2, skip = 1 },

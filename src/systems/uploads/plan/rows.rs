@@ -22,22 +22,18 @@ const FINISHED: &str = "update Upload set status = ?, classificationLabel = ?, \
     where name = ? and eventId = ?";
 
 /// The agent of the plan.
-pub struct Rows<const WORKFLOW_FIRST: bool> {
+pub struct Rows {
     agent: Agent,
     ctx: ObjectState,
     env: Env,
     /// For its table and its list; everything else is done as the plan says.
     table: Current,
+    /// Whether the workflow is started before the row is written.
+    workflow_first: bool,
 }
 
-impl<const WORKFLOW_FIRST: bool> DurableObject for Rows<WORKFLOW_FIRST> {
+impl DurableObject for Rows {
     const ALARM: bool = false;
-
-    fn new(ctx: ObjectState, env: Env) -> Self {
-        let agent = Agent::new(ctx.clone(), env.clone());
-        let table = Current::open(ctx.storage());
-        Rows { agent, ctx, env, table }
-    }
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
@@ -62,17 +58,23 @@ impl<const WORKFLOW_FIRST: bool> DurableObject for Rows<WORKFLOW_FIRST> {
     }
 }
 
-impl<const WORKFLOW_FIRST: bool> Rows<WORKFLOW_FIRST> {
+impl Rows {
+    pub fn new(ctx: ObjectState, env: Env, workflow_first: bool) -> Rows {
+        let agent = Agent::new(ctx.clone(), env.clone());
+        let table = Current::open(ctx.storage());
+        Rows { agent, ctx, env, table, workflow_first }
+    }
+
     async fn ingest(&self, input: Input) -> Result<(), Error> {
         let event = UploadEvent::new(&input.key, &input.e_tag).id;
         let id = workflow_id(&event);
-        if WORKFLOW_FIRST {
+        if self.workflow_first {
             run_workflow(&self.agent, self.ctx.storage(), &input, &event, &id).await?;
         }
         let name = input.name.as_str();
         let row = [name.into(), event.as_str().into(), id.as_str().into(), self.now().into()];
         self.exec(UPSERT, &row)?;
-        if !WORKFLOW_FIRST {
+        if !self.workflow_first {
             run_workflow(&self.agent, self.ctx.storage(), &input, &event, &id).await?;
         }
         self.exec(RUNNING, &[self.now().into(), name.into(), event.into()])

@@ -116,6 +116,7 @@
 
 pub mod explore;
 mod guided;
+pub mod history;
 #[cfg(test)]
 mod mutant;
 mod platform;

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{EventKind, Fault, Op, Trace};
+use thunderhead_sim::{EventKind, Fault, Trace};
 
+use crate::history::{Message, messages};
 use crate::promise::{Finding, Promise};
 
 /// What every system is judged by: the platform's promises, that the application comes to rest, and that faults
@@ -80,43 +81,19 @@ fn settled_once(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
-    let mut open = BTreeMap::new();
-    for event in trace.events() {
-        match &event.kind {
-            EventKind::Call { call } => {
-                if let Op::Deliver { batch, .. } = trace.op(*call) {
-                    for message in &batch.messages {
-                        open.entry((batch.queue.clone(), message.id)).or_insert(true);
-                    }
-                }
-            }
-            EventKind::Settle { fate: Fate::Retried { .. } | Fate::Gone, .. } => {}
-            EventKind::Settle { queue, message, .. } => {
-                open.insert((queue.clone(), *message), false);
-            }
-            _ => {}
-        }
-    }
-    match open.iter().find(|(_, open)| **open) {
+    let forgotten = |message: &Message| message.handed_over && message.settled.is_none();
+    match messages(trace).find(forgotten) {
         None => Ok(()),
-        Some(((queue, message), _)) => Err(Finding::missing(format!(
-            "message {} of {queue} was delivered and never settled",
-            message.short()
+        Some(message) => Err(Finding::missing(format!(
+            "message {} of {} was delivered and never settled",
+            message.id.short(),
+            message.queue
         ))),
     }
 }
 
 fn delivered_twice(trace: &Trace) -> bool {
-    let mut seen = BTreeSet::new();
-    trace.events().iter().any(|event| match &event.kind {
-        EventKind::Begin { call } => match trace.op(*call) {
-            Op::Deliver { batch, .. } => {
-                batch.messages.iter().any(|message| !seen.insert((batch.queue.clone(), message.id)))
-            }
-            _ => false,
-        },
-        _ => false,
-    })
+    messages(trace).any(|message| message.deliveries.len() > 1)
 }
 
 fn died_mid_call(trace: &Trace) -> bool {

@@ -1,11 +1,10 @@
 //! What the upload relay promises: see `RELAY`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
-use thunderhead_sim::r2::{Op as R2Op, Reply as R2Reply};
-use thunderhead_sim::{Op, Reply, Trace};
+use thunderhead_sim::Trace;
 
+use crate::history::{contents, stored};
 use crate::platform::DELIVERED_TWICE;
 use crate::promise::{Finding, Promise};
 
@@ -37,45 +36,17 @@ static RENEWED: Promise = Promise::sometimes(
     renewed,
 );
 
-/// One object as it was stored.
-struct Stored<'a> {
-    event: usize,
-    bucket: &'a str,
-    key: &'a Arc<str>,
-    version: &'a Arc<str>,
-    /// The text that was stored: for a receipt, the version it names.
-    text: &'a str,
-}
-
-/// Everything that was stored, in R2's order.
-fn stored(trace: &Trace) -> impl Iterator<Item = Stored<'_>> {
-    trace.effects().filter_map(|(at, op, outcome)| {
-        let Op::R2(R2Op::Put { bucket, key, body, .. }) = op else { return None };
-        let Ok(Reply::R2(R2Reply::Stored(object))) = outcome else { return None };
-        let (version, text) = (&object.version, body.text().unwrap_or(""));
-        Some(Stored { event: at, bucket, key, version, text })
-    })
-}
-
 fn every_upload(trace: &Trace) -> Result<(), Finding> {
-    let mut photos = BTreeMap::new();
-    let mut receipts = BTreeMap::new();
-    for put in stored(trace) {
-        match put.bucket {
-            "photos" => drop(photos.insert(put.key, &**put.version)),
-            "receipts" => drop(receipts.insert(put.key, put.text)),
-            _ => {}
-        }
-    }
-    for (photo, version) in photos {
-        let short = &version[..8];
-        match receipts.get(photo) {
-            Some(receipt) if *receipt == version => {}
+    let kept = contents(trace);
+    for photo in kept.of("photos") {
+        let (key, short) = (photo.key(), &photo.version()[..8]);
+        match kept.get("receipts", key) {
+            Some(receipt) if receipt.text() == photo.version() => {}
             Some(_) => {
-                let message = format!("{photo} is at version {short}, its receipt is not");
+                let message = format!("{key} is at version {short}, its receipt is not");
                 return Err(Finding::missing(message));
             }
-            None => return Err(Finding::missing(format!("{photo} has no receipt for {short}"))),
+            None => return Err(Finding::missing(format!("{key} has no receipt for {short}"))),
         }
     }
     Ok(())
@@ -84,8 +55,8 @@ fn every_upload(trace: &Trace) -> Result<(), Finding> {
 fn one_receipt(trace: &Trace) -> Result<(), Finding> {
     let mut seen = BTreeSet::new();
     for put in stored(trace).filter(|put| put.bucket == "receipts") {
-        if !seen.insert((put.key, put.text)) {
-            let message = format!("{} {} was written down before", put.key, &put.text[..8]);
+        if !seen.insert((put.key(), put.text())) {
+            let message = format!("{} {} was written down before", put.key(), &put.text()[..8]);
             return Err(Finding::at(put.event, message));
         }
     }
@@ -94,18 +65,18 @@ fn one_receipt(trace: &Trace) -> Result<(), Finding> {
 
 fn never_back(trace: &Trace) -> Result<(), Finding> {
     let mut age = BTreeMap::new();
-    let mut latest: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
     for put in stored(trace) {
         match put.bucket {
-            "photos" => drop(age.insert((put.key, &**put.version), put.event)),
+            "photos" => drop(age.insert((put.key(), put.version()), put.event)),
             "receipts" => {
-                let Some(uploaded) = age.get(&(put.key, put.text)).copied() else {
-                    let message = format!("{} has a receipt for no upload of it", put.key);
+                let Some(uploaded) = age.get(&(put.key(), put.text())).copied() else {
+                    let message = format!("{} has a receipt for no upload of it", put.key());
                     return Err(Finding::at(put.event, message));
                 };
-                let before = latest.insert(put.key, uploaded);
+                let before = latest.insert(put.key(), uploaded);
                 if before.is_some_and(|before| before > uploaded) {
-                    let message = format!("{} went back to {}", put.key, &put.text[..8]);
+                    let message = format!("{} went back to {}", put.key(), &put.text()[..8]);
                     return Err(Finding::at(put.event, message));
                 }
             }
@@ -117,7 +88,7 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
 
 fn renewed(trace: &Trace) -> bool {
     let mut seen = BTreeSet::new();
-    stored(trace).any(|put| put.bucket == "receipts" && !seen.insert(put.key))
+    stored(trace).any(|put| put.bucket == "receipts" && !seen.insert(put.key()))
 }
 
 #[cfg(test)]

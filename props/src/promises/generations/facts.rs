@@ -1,10 +1,10 @@
 //! What happened to generations, read from a trace. Only this file knows how the trace is laid out.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
+
+use crate::history::served;
 
 /// The worker that answers requests, the provider of artifacts, and the database.
 const WEB: &str = "web";
@@ -164,20 +164,12 @@ pub struct Given {
 
 /// Every id that was given, in order.
 pub fn given(trace: &Trace) -> Vec<Given> {
-    let mut asked = BTreeMap::new();
-    let mut given = Vec::new();
-    for (event, at, fact) in facts(trace) {
-        match fact {
-            Fact::Asked { call, request } if &*request.path == "/generations" => {
-                asked.insert(call, request);
-            }
-            Fact::Answered { call, response } if response.status == 201 => {
-                let Some(request) = asked.get(&call) else { continue };
-                let id = json(&response.body)["id"].as_str().unwrap_or_default().to_string();
-                given.push(Given { event, at, id, wanted: json(&request.body) });
-            }
-            _ => {}
-        }
-    }
-    given
+    let asked = |request: &Request| &*request.path == "/generations";
+    let answered = served(trace, WEB)
+        .filter(|(_, request, response)| asked(request) && response.status == 201);
+    let given = answered.map(|(event, request, response)| {
+        let id = json(&response.body)["id"].as_str().unwrap_or_default().to_string();
+        Given { event, at: trace.events()[event].at, id, wanted: json(&request.body) }
+    });
+    given.collect()
 }

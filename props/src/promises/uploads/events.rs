@@ -7,6 +7,7 @@ use thunderhead_sim::{Body, Trace};
 use super::contents::{event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
+use crate::history::rows;
 use crate::promise::{Finding, Promise};
 
 pub static ONE_WORKFLOW: Promise = Promise::always(
@@ -134,29 +135,17 @@ fn says_truth(row: &Upload, computed: Option<&(&str, String)>) -> bool {
 }
 
 fn tracked(trace: &Trace) -> Result<(), Finding> {
-    let (mut ran, mut rows) = (BTreeSet::new(), BTreeSet::new());
+    let kept = rows(trace);
+    let known: BTreeSet<&str> =
+        kept.of("cf_agents_workflows").map(|row| row.text("workflow_id")).collect();
     for (_, fact) in facts(trace) {
-        match fact {
-            Fact::Runs(id) => drop(ran.insert(id)),
-            Fact::Rows(_, changes) => {
-                let tracking = |table: &str| table == "cf_agents_workflows";
-                for change in changes.iter().filter(|change| tracking(&change.table)) {
-                    let id = |value: Option<&thunderhead_sim::sqlite::Value>| {
-                        value.and_then(|value| value.as_str()).map(String::from)
-                    };
-                    if let Some(id) = id(change.value_before("workflow_id")) {
-                        rows.remove(&id);
-                    }
-                    rows.extend(id(change.value_after("workflow_id")));
-                }
-            }
-            _ => {}
+        if let Fact::Runs(id) = fact
+            && !known.contains(id)
+        {
+            return Err(Finding::missing(format!("{id} ran, and its agent does not know it")));
         }
     }
-    match ran.into_iter().find(|id| !rows.contains(*id)) {
-        None => Ok(()),
-        Some(id) => Err(Finding::missing(format!("{id} ran, and its agent does not know it"))),
-    }
+    Ok(())
 }
 
 #[cfg(test)]

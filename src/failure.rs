@@ -1,12 +1,14 @@
 //! Failure files: a failing run as a script that `replay`, `run` and `trace` read.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use thunderhead_props::explore::{Broken, Search};
 use thunderhead_props::{System, Variant, Violation};
-use thunderhead_sim::{Case, Failure, Run, Script, ScriptChoices};
+use thunderhead_sim::{Case, Failure, Run, Script, ScriptChoices, printable};
 
 use crate::VERSION;
 
@@ -62,8 +64,10 @@ impl<'a> Found<'a> {
                 strategy: self.strategy.into(),
                 choices: self.case.tape.len(),
                 trace: self.run.trace.hash(),
+                sum: None,
             }),
         }
+        .sealed()
     }
 
     /// Writes the failure into a folder, which is created if need be, and returns its path.
@@ -94,21 +98,70 @@ pub struct Unwritten {
 
 impl fmt::Display for Unwritten {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot write {}: {}", self.path.display(), self.error)
+        write!(f, "cannot write {}: {}", printable(&self.path.display().to_string()), self.error)
     }
 }
 
 impl std::error::Error for Unwritten {}
 
+/// Makes sure that files can be written into a folder, or that it can be created; nothing is left behind. To be
+/// asked before a long search.
+pub fn writable(folder: &Path) -> Result<(), Unwritten> {
+    let above = folder.ancestors().map(|path| match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
+    });
+    let mut existing = above.filter(|path| path.symlink_metadata().is_ok());
+    let draft = draft(existing.next().unwrap_or(Path::new(".")));
+    let written = write_draft(&draft, "thunderhead\n").and_then(|()| std::fs::remove_file(&draft));
+    written.map_err(|error| Unwritten { path: folder.into(), error })
+}
+
 /// Writes a file through a draft beside it, so that no reader sees half of it.
 fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    sweep(folder);
+    let draft = draft(folder);
+    write_draft(&draft, text)?;
+    std::fs::rename(&draft, path).inspect_err(|_| drop(std::fs::remove_file(&draft)))
+}
+
+/// Writes a draft, so that a full disk is noticed; none is left when it cannot be written.
+fn write_draft(draft: &Path, text: &str) -> io::Result<()> {
+    let write = || {
+        let mut file = File::create(draft)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    };
+    write().inspect_err(|_| drop(std::fs::remove_file(draft)))
+}
+
+/// What the name of a draft begins and ends with; between them are the numbers of the process and of the draft.
+const DRAFT: (&str, &str) = (".thunderhead-", ".draft");
+
+fn draft(folder: &Path) -> PathBuf {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let (number, process) = (DRAFTS.fetch_add(1, Ordering::Relaxed), std::process::id());
+    folder.join(format!("{}{process}-{number}{}", DRAFT.0, DRAFT.1))
+}
+
+/// Removes the drafts of processes that no longer exist.
+fn sweep(folder: &Path) {
+    // Where processes cannot be looked up, every draft might be of a living one.
+    if !Path::new("/proc/self").exists() {
+        return;
     }
-    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    let written = std::fs::write(&draft, text).and_then(|()| std::fs::rename(&draft, path));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&draft);
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| {
+            let numbers = name.strip_prefix(DRAFT.0)?.strip_suffix(DRAFT.1)?;
+            numbers.split_once('-')?.0.parse::<u32>().ok()
+        });
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
     }
-    written
 }

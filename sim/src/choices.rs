@@ -91,7 +91,7 @@ pub(crate) struct Choices {
     origin: Origin,
     swarm: Swarm,
     /// Where the counters of each host are in `turns`; 0 for a host that has had no turn.
-    counters: Vec<u16>,
+    counters: Vec<u32>,
     turns: Vec<[u32; TURNS]>,
     draws: Vec<Draw>,
 }
@@ -206,9 +206,9 @@ impl Choices {
         }
         if self.counters[host] == 0 {
             self.turns.push([0; TURNS]);
-            self.counters[host] = self.turns.len() as u16;
+            self.counters[host] = self.turns.len() as u32;
         }
-        let turn = &mut self.turns[usize::from(self.counters[host]) - 1][within];
+        let turn = &mut self.turns[self.counters[host] as usize - 1][within];
         *turn += 1;
         *turn
     }

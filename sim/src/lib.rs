@@ -174,6 +174,7 @@ pub use protocol::op::Op;
 pub use protocol::outcome::{Error, Outcome, Reply};
 pub use protocol::site::{ChoiceKind, OpCode, Site};
 pub use protocol::trace::{Event, EventKind, JsonlError, OutcomeId, Trace, TraceHash};
+pub use scenario::limits;
 pub use scenario::script::{
     Expect, Expectation, Failure, Script, ScriptChoices, ScriptError, ScriptFile, ScriptPlace,
     closest,
@@ -188,5 +189,6 @@ pub use simulate::{SetupError, simulate};
 pub use values::body::{Body, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
+pub use values::printable::{is_unprintable, printable, printable_json, printable_lines};
 pub use values::rng::Rng;
 pub use values::time::{EPOCH_MS, Time};

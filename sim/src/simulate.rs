@@ -9,7 +9,7 @@ use crate::engine::host::Host;
 use crate::engine::ids::HostId;
 use crate::engine::run::Run;
 use crate::engine::world::World;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, limits};
 
 /// A scenario that does not fit the cloud it is played on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,11 +50,30 @@ pub fn simulate(
     Ok(world.into_run(end))
 }
 
+/// Refuses what would come after the last moment of a run, and so never.
+fn within_bounds(scenario: &Scenario) -> Result<(), SetupError> {
+    let requests = scenario.requests.iter().map(|sent| ("a request", sent.at));
+    let kills = scenario.kills.iter().map(|kill| ("a crash", kill.at));
+    let mut times = requests.chain(kills).chain([("the end of the storm", scenario.storm_ends_at)]);
+    match times.find(|(_, at)| *at > limits::LAST_MOMENT) {
+        Some((what, at)) => Err(SetupError(format!(
+            "{what} is at {at}, which is too late: a run ends at {}",
+            limits::LAST_MOMENT
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Puts the events of the scenario on the agenda and boots every host.
 fn schedule(world: &Rc<World>) -> Result<(), SetupError> {
     let scenario = Rc::clone(&world.state().scenario);
+    within_bounds(&scenario)?;
     for sent in &scenario.requests {
         Cloud { world }.client_host(&sent.from);
+        if !limits::HOSTS.allows(world.state().hosts.len()) {
+            let most = limits::HOSTS.most;
+            return Err(SetupError(format!("there are more than {most} clients and other hosts")));
+        }
         if world.state().hosts.worker_for(sent).is_none() {
             return Err(SetupError(match &sent.to {
                 None => format!("no worker serves requests, so `{}` cannot be sent", sent.request),

@@ -5,6 +5,7 @@ pub mod call;
 pub mod hash;
 pub(crate) mod media;
 pub(crate) mod percent;
+pub mod printable;
 pub(crate) mod push_in_place;
 pub mod rng;
 pub mod time;

@@ -37,6 +37,8 @@ impl Default for Hosts {
 
 impl Hosts {
     pub fn add(&mut self, name: &str, can_crash: bool) -> HostId {
+        // The run loop ends a run long before. Only one poll that makes tens of thousands of hosts gets here,
+        // and a panic of a poll is reported with the trace.
         let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
         let host = Host::new(name, HostId(index), can_crash);
         self.by_name.add(&host.name, host.id());

@@ -18,7 +18,7 @@ use crate::engine::task::{Task, Waits};
 use crate::engine::world::{State, World};
 use crate::protocol::fault::Fault;
 use crate::protocol::trace::EventKind;
-use crate::scenario::Timing;
+use crate::scenario::{Timing, limits};
 use crate::values::time::Time;
 
 /// How far apart in time two deliveries may be and still swap places.
@@ -37,7 +37,8 @@ impl World {
                 return end;
             }
             let mut state = self.state();
-            let Some((at, event)) = state.next_event() else { return state.quiet() };
+            let next = state.next_event().filter(|(at, _)| *at <= limits::LAST_MOMENT);
+            let Some((at, event)) = next else { return state.quiet() };
             state.now = state.now.max(at);
             if state.step() {
                 return state.livelock();
@@ -238,18 +239,22 @@ impl State {
         Odds::Rare(self.choices.swarm().rate(Fault::Reorder))
     }
 
-    /// Counts a step. Returns whether there have been too many.
+    /// Counts a step. Returns whether there have been too many of them, or too many hosts.
     fn step(&mut self) -> bool {
         self.steps += 1;
-        self.steps > self.scenario.max_steps
+        self.steps > self.scenario.max_steps || !limits::HOSTS.allows(self.hosts.len())
     }
 
     /// Ends a run that does not come to rest; the host that made most calls is named.
     fn livelock(&mut self) -> End {
+        if !limits::HOSTS.allows(self.hosts.len()) {
+            let text = format!("a run has at most {} hosts", limits::HOSTS.most);
+            self.record(Service::Cloud.host(), EventKind::Log { text: text.into() });
+        }
         let mut calls = vec![0u32; self.hosts.len()];
         self.calls.iter().for_each(|flight| calls[flight.caller.index()] += 1);
         let busiest = (0..calls.len()).max_by_key(|&host| calls[host]).unwrap_or(0);
-        let steps = self.scenario.max_steps;
+        let steps = self.steps.min(self.scenario.max_steps);
         self.record(HostId::at(busiest), EventKind::Livelock { steps });
         End::Livelock
     }

@@ -21,6 +21,9 @@ pub(crate) struct Tasks {
     futures: Vec<Option<Work<()>>>,
     /// The waker of each task, taken together with its future.
     wakers: Vec<Option<Box<TaskWaker>>>,
+    /// The tasks of each host since it last crashed, in the order in which they were spawned. Many of them
+    /// have ended.
+    on_host: Vec<Vec<TaskId>>,
     /// The wakers of combinators that poll a part of a task; they are woken with the task.
     parts: BTreeMap<TaskId, Vec<Waker>>,
     /// The tasks to be polled. `State::admit` decides which tasks enter.
@@ -39,6 +42,7 @@ impl Default for Tasks {
             tasks: Vec::with_capacity(ROOM),
             futures: Vec::with_capacity(ROOM),
             wakers: Vec::with_capacity(ROOM),
+            on_host: Vec::new(),
             parts: BTreeMap::new(),
             ready: VecDeque::new(),
             spare_wakers: Vec::new(),
@@ -73,6 +77,16 @@ impl Tasks {
             listens: false,
             parked: false,
         };
+        if host.index() >= self.on_host.len() {
+            self.on_host.resize_with(host.index() + 1, Vec::new);
+        }
+        let neighbours = &mut self.on_host[host.index()];
+        // Without this, a host that is busy for long would have ever more ended tasks to look through.
+        if neighbours.len() == neighbours.capacity() {
+            let tasks = &self.tasks;
+            neighbours.retain(|task| tasks[task.index()].alive);
+        }
+        neighbours.push(id);
         push_in_place(&mut self.tasks, task);
         push_in_place(&mut self.futures, Some(future));
         push_in_place(&mut self.wakers, Some(waker));
@@ -148,15 +162,21 @@ impl Tasks {
     /// handling.
     pub fn kill(&mut self, host: HostId, dropped: &mut Vec<Work<()>>) -> Vec<CallId> {
         let mut orphaned = Vec::new();
-        let theirs =
-            |(_, task): &(&mut Option<Work<()>>, &mut Task)| task.host == host && task.alive;
-        for (future, task) in self.futures.iter_mut().zip(&mut self.tasks).filter(theirs) {
-            task.alive = false;
-            dropped.extend(future.take());
-            orphaned.extend(task.serves);
+        let mut was_ready = false;
+        let theirs = self.on_host.get_mut(host.index()).map(std::mem::take).unwrap_or_default();
+        for id in theirs {
+            let task = &mut self.tasks[id.index()];
+            if task.alive {
+                task.alive = false;
+                was_ready |= task.ready;
+                dropped.extend(self.futures[id.index()].take());
+                orphaned.extend(task.serves);
+            }
         }
-        let tasks = &self.tasks;
-        self.ready.retain(|task| tasks[task.index()].alive);
+        if was_ready {
+            let tasks = &self.tasks;
+            self.ready.retain(|task| tasks[task.index()].alive);
+        }
         orphaned
     }
 
@@ -174,7 +194,8 @@ impl Tasks {
 
     /// The tasks of a host that have not ended.
     pub fn alive_on(&self, host: HostId) -> impl Iterator<Item = (TaskId, &Task)> {
-        self.alive().filter(move |(_, task)| task.host == host)
+        let theirs = self.on_host.get(host.index()).into_iter().flatten();
+        theirs.map(|id| (*id, &self[*id])).filter(|(_, task)| task.alive)
     }
 }
 

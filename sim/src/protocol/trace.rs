@@ -27,7 +27,7 @@ use crate::values::push_in_place::push_in_place;
 use crate::values::time::Time;
 
 /// The number of an answer in a trace: see [`Trace::outcome`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OutcomeId(u32);
 
 /// One thing that happened.
@@ -330,6 +330,10 @@ impl EventKind {
 pub struct TraceHash(u64);
 
 impl TraceHash {
+    pub(crate) fn of(hash: u64) -> TraceHash {
+        TraceHash(hash)
+    }
+
     /// The hash of a sequence of traces: this one, followed by `next`.
     pub fn then(self, next: TraceHash) -> TraceHash {
         TraceHash(StableHasher::of(&(self.0, next.0)))

@@ -128,6 +128,8 @@ pub struct Failure {
     pub choices: usize,
     /// The hash of its trace.
     pub trace: TraceHash,
+    /// The hash of the file, when it has one: see [`Script::sum`].
+    pub sum: Option<TraceHash>,
 }
 
 impl Script {

@@ -125,11 +125,22 @@ impl From<Filter> for String {
 }
 
 /// Whether `text` fits `pattern`, in which `*` stands for any run of characters.
+///
+/// The pieces between the stars are searched for one after the other, each as early as possible. That is
+/// enough, because a star may stand for whatever is in between, and no character is looked at again for
+/// an earlier piece: the time is linear in both lengths.
 pub(crate) fn glob(pattern: &str, text: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
-    let Some(rest) = text.strip_prefix(head) else { return false };
-    let starts = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
-    starts.into_iter().any(|at| glob(tail, &rest[at..]))
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(text) = text.strip_prefix(head) else { return false };
+    let Some(mut text) = text.strip_suffix(tail) else { return false };
+    middle.split('*').all(|piece| match text.find(piece) {
+        Some(at) => {
+            text = &text[at + piece.len()..];
+            true
+        }
+        None => false,
+    })
 }
 
 #[cfg(test)]
@@ -146,8 +157,52 @@ mod tests {
             ("photos/*.jpg", "photos/b.png", false),
             ("*a*b*", "xxaxxb", true),
             ("é*", "éa", true),
+            ("a*a", "a", false),
+            ("a*a", "aa", true),
+            ("*ab*ab", "ab", false),
+            ("*ab*ab", "abab", true),
+            ("a**b", "ab", true),
+            ("a*bc*c", "abcbc", true),
+            ("*x*", "y", false),
         ] {
             assert_eq!(glob(pattern, text), fits, "{pattern} on {text}");
         }
+    }
+
+    /// The definition, for short texts.
+    fn slow(pattern: &str, text: &str) -> bool {
+        let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
+        let Some(rest) = text.strip_prefix(head) else { return false };
+        let starts = rest.char_indices().map(|(at, _)| at).chain([rest.len()]);
+        starts.into_iter().any(|at| slow(tail, &rest[at..]))
+    }
+
+    #[test]
+    fn a_pattern_fits_what_its_definition_says() {
+        let words = |letters: &[&str], most: u32| -> Vec<String> {
+            let mut all = vec![String::new()];
+            for length in 1..=most {
+                let longer = (0..letters.len().pow(length)).map(|n| {
+                    let digits = (0..length).map(|at| n / letters.len().pow(at) % letters.len());
+                    digits.map(|digit| letters[digit]).collect::<String>()
+                });
+                all.extend(longer);
+            }
+            all
+        };
+        let texts = words(&["a", "é"], 5);
+        for pattern in words(&["a", "é", "*"], 5) {
+            for text in &texts {
+                assert_eq!(glob(&pattern, text), slow(&pattern, text), "{pattern} on {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_stars_on_a_long_text_take_linear_time() {
+        // With the time growing by a power of the length for each star, this would not end.
+        let text = "a".repeat(1 << 20);
+        assert!(!glob(&("*a".repeat(1_000) + "*b*"), &text));
+        assert!(glob(&("*a".repeat(1_000) + "*"), &text));
     }
 }

@@ -1,6 +1,8 @@
 //! How a long text becomes one that fits a line. What a reader cannot tell apart anyway goes first: long
 //! hexadecimal names, UUIDs and calendar times; then the middle of quoted texts; then the end.
 
+use std::borrow::Cow;
+
 use crate::values::time::{EPOCH_MS, Time};
 
 /// From so many hexadecimal digits on, eight are shown.
@@ -10,6 +12,15 @@ const QUOTED_MAX: usize = 80;
 const QUOTED_MIN: usize = 12;
 /// A number up to this long after the beginning of the run, in milliseconds, is a moment of it: 100 days.
 const RUN_MS: u64 = 100 * 86_400_000;
+
+/// `text`, or its beginning and its end when it is longer than so many bytes.
+pub(super) fn middle(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
+    let (from, to) = (text.floor_char_boundary(most / 2), text.len() - most / 2);
+    Cow::Owned(format!("{}…{}", &text[..from], &text[text.ceil_char_boundary(to)..]))
+}
 
 /// `text` in at most `width` columns.
 pub(super) fn fit(text: &str, width: usize) -> String {

@@ -153,8 +153,9 @@ fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
     let mut joined: Vec<Option<Joined>> = Vec::new();
     joined.resize_with(events.len(), || None);
     let mut hidden = vec![false; events.len()];
+    let lives = lives(trace);
     for (number, call) in calls(trace).iter().enumerate() {
-        for group in joins(trace, text, number as u32, call) {
+        for group in joins(trace, text, &lives, number as u32, call) {
             if group.events.iter().any(|at| marked.contains(at) && *at != group.anchor) {
                 continue;
             }
@@ -219,7 +220,22 @@ fn leads(trace: &Trace, at: usize) -> bool {
     }
 }
 
-fn joins(trace: &Trace, text: &Text<'_>, number: u32, call: &Call) -> Vec<Joined> {
+/// The events of each actor, as indices.
+fn lives(trace: &Trace) -> Vec<Vec<usize>> {
+    let mut lives = vec![Vec::new(); trace.actors().len()];
+    for (at, event) in trace.events().iter().enumerate() {
+        lives[usize::from(event.actor)].push(at);
+    }
+    lives
+}
+
+fn joins(
+    trace: &Trace,
+    text: &Text<'_>,
+    lives: &[Vec<usize>],
+    number: u32,
+    call: &Call,
+) -> Vec<Joined> {
     let events = trace.events();
     let quick = |from: usize, to: usize| events[to].at - events[from].at <= QUICK;
     let ([asked], false) = (&call.calls[..], call.disturbed) else { return Vec::new() };
@@ -255,8 +271,11 @@ fn joins(trace: &Trace, text: &Text<'_>, number: u32, call: &Call) -> Vec<Joined
                 _ => None,
             };
             let handler = events[*begin].actor;
-            let idle =
-                |end: usize| !events[begin + 1..end].iter().any(|event| event.actor == handler);
+            let idle = |end: usize| {
+                let life = &lives[usize::from(handler)];
+                let next = life.partition_point(|at| at <= begin);
+                life.get(next).is_none_or(|at| *at >= end)
+            };
             match end {
                 Some((end, last)) if quick(*begin, end) && idle(end) => {
                     let all = [&[asked, *begin], &last[..]].concat();

@@ -1,11 +1,13 @@
 //! The trace as one page: a lane for each actor on the left, with a line for every message, and the
 //! text on the right. A line that crosses another has overtaken it.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
 use super::text::Text;
 use super::{Event, EventKind, OutcomeId, Trace};
 use crate::values::call::CallClass;
+use crate::values::printable::printable;
 
 /// Pixels from one event to the next, and from one lane to the next.
 const ROW: usize = 22;
@@ -44,21 +46,25 @@ struct Page<'a> {
     text: Text<'a>,
     /// The actors to whom anything happened, in the order in which it first did.
     lanes: Vec<u16>,
+    /// Where the lane of each actor is, if it has one.
+    places: Vec<Option<usize>>,
 }
 
 impl<'a> Page<'a> {
     fn new(trace: &'a Trace) -> Page<'a> {
         let mut lanes = Vec::new();
+        let mut places = vec![None; trace.actors().len()];
         for event in trace.events() {
-            if !lanes.contains(&event.actor) {
+            places[usize::from(event.actor)].get_or_insert_with(|| {
                 lanes.push(event.actor);
-            }
+                lanes.len() - 1
+            });
         }
-        Page { trace, text: Text::new(trace), lanes }
+        Page { trace, text: Text::new(trace), lanes, places }
     }
 
     fn x(&self, actor: u16) -> usize {
-        let lane = self.lanes.iter().position(|lane| *lane == actor);
+        let lane = self.places[usize::from(actor)];
         LANE * (lane.expect("every actor of an event has a lane") + 1)
     }
 
@@ -68,6 +74,10 @@ impl<'a> Page<'a> {
 
     /// Names, and lines that are broken while their host is dead.
     fn lanes(&self, text: &mut String) {
+        let mut lives: Vec<Vec<(usize, &Event)>> = vec![Vec::new(); self.places.len()];
+        for (at, event) in self.events() {
+            lives[usize::from(event.actor)].push((at, event));
+        }
         for actor in &self.lanes {
             let (x, hue) = (self.x(*actor), hue(*actor));
             let name = Escaped(self.text.names.of(*actor));
@@ -76,12 +86,11 @@ impl<'a> Page<'a> {
                 "<text class=\"name\" style=\"--hue:{hue}\" transform=\"translate({x},{}) rotate(-60)\">{name}</text>",
                 HEAD - 10
             );
-            let mut own = self.events().filter(|(_, event)| event.actor == *actor).peekable();
-            while let Some((at, event)) = own.next() {
-                let Some((next, _)) = own.peek() else { break };
+            for pair in lives[usize::from(*actor)].windows(2) {
+                let ((at, event), (next, _)) = (pair[0], pair[1]);
                 let dead = matches!(event.kind, EventKind::Crash { .. } | EventKind::Abort { .. });
                 let class = if dead { "lane dead" } else { "lane" };
-                let (from, to) = (y(at), y(*next));
+                let (from, to) = (y(at), y(next));
                 let _ = writeln!(
                     text,
                     "<line class=\"{class}\" style=\"--hue:{hue}\" x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\"/>"
@@ -94,7 +103,7 @@ impl<'a> Page<'a> {
     fn messages(&self, text: &mut String) {
         let mut asked: Vec<Option<(usize, u16)>> = Vec::new();
         // Who gave the answer of that number, and when.
-        let mut answered: Vec<(OutcomeId, usize, u16)> = Vec::new();
+        let mut answered: BTreeMap<OutcomeId, (usize, u16)> = BTreeMap::new();
         for (at, event) in self.events() {
             let mut line = |call: u32, class: &str, from: (usize, u16)| {
                 let (x1, y1, x2, y2) = (self.x(from.1), y(from.0), self.x(event.actor), y(at));
@@ -114,15 +123,14 @@ impl<'a> Page<'a> {
                     }
                 }
                 EventKind::Return { call, outcome } => {
-                    let found = answered.iter().rfind(|(id, ..)| *id == outcome);
-                    if let Some((_, row, actor)) = found {
-                        line(call, "back", (*row, *actor));
+                    if let Some(from) = answered.get(&outcome) {
+                        line(call, "back", *from);
                     }
                 }
                 _ => {}
             }
             if let EventKind::Effect { outcome, .. } | EventKind::End { outcome, .. } = event.kind {
-                answered.push((outcome, at, event.actor));
+                answered.insert(outcome, (at, event.actor));
             }
         }
     }
@@ -206,7 +214,7 @@ struct Escaped<T>(T);
 
 impl<T: Display> Display for Escaped<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for c in self.0.to_string().chars() {
+        for c in printable(&self.0.to_string()).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,

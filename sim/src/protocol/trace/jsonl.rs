@@ -1,6 +1,7 @@
 //! The trace for tools: one JSON object per event, with everything the text has and the data behind.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::Outcome;
+use crate::values::printable::printable_json;
 use crate::values::time::Time;
 
 #[derive(Serialize, Deserialize)]
@@ -49,7 +51,8 @@ impl Trace {
     pub fn to_jsonl(&self) -> String {
         let mut text = String::new();
         for line in self.json_lines() {
-            text += &serde_json::to_string(&line).expect("a trace event is always JSON");
+            let json = serde_json::to_string(&line).expect("a trace event is always JSON");
+            text += &printable_json(&json);
             text.push('\n');
         }
         text
@@ -78,13 +81,13 @@ impl Trace {
     /// Reads what [`Trace::to_jsonl`] wrote.
     pub fn from_jsonl(text: &str) -> Result<Trace, JsonlError> {
         let mut trace = Trace::default();
+        let mut numbers: BTreeMap<Arc<str>, usize> = BTreeMap::new();
         for (at, line) in text.lines().enumerate() {
             let wrong = |reason: String| JsonlError { line: at + 1, reason };
             let line: Line =
                 serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
-            let known = trace.actors.iter().position(|name| *name == line.actor);
-            let actor = known.unwrap_or_else(|| {
-                trace.actors.push(line.actor.clone());
+            let actor = *numbers.entry(line.actor).or_insert_with_key(|name| {
+                trace.actors.push(name.clone());
                 trace.actors.len() - 1
             });
             let actor = u16::try_from(actor).map_err(|_| wrong("too many actors".into()))?;

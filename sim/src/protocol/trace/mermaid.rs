@@ -6,6 +6,7 @@ use super::text::Text;
 use super::{EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::values::call::CallClass;
+use crate::values::printable::printable;
 
 impl Trace {
     /// A Mermaid `sequenceDiagram`: who called whom, what took effect, and where the storm struck.
@@ -63,5 +64,5 @@ fn answered(class: CallClass) -> bool {
 /// Mermaid ends a message at `;` and `#`, and would read markup in quotes and brackets.
 fn clean(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").replace(['#', ';', '"', '<', '>', '{', '}'], "")
+    printable(&words.join(" ")).replace(['#', ';', '"', '<', '>', '{', '}'], "")
 }

@@ -1,18 +1,25 @@
 //! The short names of actors: at most [`WIDTH`] columns, and no two actors of a history share one.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Trace, abbreviation};
+use crate::values::printable::printable;
 
 /// The width of the actor column.
 pub(super) const WIDTH: usize = 20;
+
+/// Of a longer name only the beginning and the end are looked at.
+const LONGEST: usize = 512;
 
 /// How actors are called in a history.
 #[derive(Debug)]
 pub(super) struct Names {
     short: Vec<String>,
-    /// The long names that texts mention, the longest first, so that a name within another is not cut.
+    /// The long names that texts mention, in alphabetical order.
     replaced: Vec<(Arc<str>, String)>,
+    /// The bytes with which one of them begins.
+    begins: [bool; 256],
     /// The longest short name of an actor to whom something happened.
     pub(super) width: usize,
 }
@@ -21,25 +28,27 @@ impl Names {
     pub(super) fn new(trace: &Trace) -> Names {
         let actors = trace.actors();
         let mut short = vec![String::new(); actors.len()];
-        let mut taken: Vec<String> = Vec::new();
+        let mut taken = Taken::default();
         // In the order in which things happened to them, which a trace that was read from a file shares.
         for event in trace.events() {
             let at = usize::from(event.actor);
             if short[at].is_empty() {
-                let name = unique(shorten(&actors[at]), &taken);
-                taken.push(name.clone());
-                short[at] = name;
+                short[at] = taken.take(shorten(&actors[at]));
             }
         }
-        let width = taken.iter().map(|name| abbreviation::columns(name)).max().unwrap_or(0);
+        let width = short.iter().map(|name| abbreviation::columns(name)).max().unwrap_or(0);
         let both = actors
             .iter()
             .zip(&short)
             .filter(|(long, short)| !short.is_empty() && ***long != ***short);
-        let mut replaced: Vec<_> =
-            both.map(|(long, short)| (long.clone(), short.clone())).collect();
-        replaced.sort_by(|one, two| two.0.len().cmp(&one.0.len()).then(one.0.cmp(&two.0)));
-        Names { short, replaced, width }
+        let mut replaced: Vec<(Arc<str>, String)> =
+            both.map(|(long, short)| (printable(long).into(), short.clone())).collect();
+        replaced.sort_unstable();
+        // An empty name is nowhere in a text.
+        replaced.retain(|(long, _)| !long.is_empty());
+        let mut begins = [false; 256];
+        replaced.iter().for_each(|(long, _)| begins[usize::from(long.as_bytes()[0])] = true);
+        Names { short, replaced, begins, width }
     }
 
     /// The short name of an actor to whom something happened.
@@ -47,22 +56,51 @@ impl Names {
         &self.short[usize::from(actor)]
     }
 
-    /// `text` with every long name in its short form.
+    /// `text` with every long name in its short form; of two that begin at the same place, the longer.
     pub(super) fn replace(&self, text: &str) -> String {
-        let mut text = text.to_string();
-        for (long, short) in &self.replaced {
-            if text.contains(&**long) {
-                text = text.replace(&**long, short);
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let begins = self.begins[usize::from(rest.as_bytes()[0])];
+            match if begins { self.longest(rest) } else { None } {
+                Some((long, short)) => {
+                    out += short;
+                    rest = &rest[long.len()..];
+                }
+                None => {
+                    out.push(first);
+                    rest = &rest[first.len_utf8()..];
+                }
             }
         }
-        text
+        out
+    }
+
+    /// The longest of the long names with which `text` begins.
+    fn longest(&self, text: &str) -> Option<&(Arc<str>, String)> {
+        let mut limit = text;
+        loop {
+            // Of the names up to `limit`, the last shares most with it. If it is no beginning of the text,
+            // then only what both share can be.
+            let at = self.replaced.partition_point(|(long, _)| **long <= *limit);
+            let known = &self.replaced[at.checked_sub(1)?];
+            if text.starts_with(&*known.0) {
+                return Some(known);
+            }
+            let both = known.0.chars().zip(limit.chars()).take_while(|(one, two)| one == two);
+            let shared: usize = both.map(|(c, _)| c.len_utf8()).sum();
+            if shared == 0 {
+                return None;
+            }
+            limit = &limit[..shared];
+        }
     }
 }
 
 /// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `Organizatio…875edc86`: as much of the beginning as fits,
 /// and the digits by which the texts call it.
 fn shorten(name: &str) -> String {
-    let short = abbreviation::tokens(name);
+    let short = abbreviation::tokens(&printable(&abbreviation::middle(name, LONGEST)));
     if abbreviation::columns(&short) <= WIDTH {
         return short;
     }
@@ -72,15 +110,30 @@ fn shorten(name: &str) -> String {
     format!("{head}…{tail}")
 }
 
-/// `name`, or the first of `name~2`, `name~3`, … that is not taken.
-fn unique(name: String, taken: &[String]) -> String {
-    let numbered = (2..).map(|number: usize| {
-        let mark = format!("~{number}");
-        let head: String = name.chars().take(WIDTH - mark.len()).collect();
-        head + &mark
-    });
-    let found = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
-    found.expect("there are more numbers than actors")
+/// The short names that are given out.
+#[derive(Default)]
+struct Taken {
+    names: BTreeSet<String>,
+    /// The number that is tried next for a name that is taken.
+    next: BTreeMap<String, usize>,
+}
+
+impl Taken {
+    /// `name`, or the first of `name~2`, `name~3`, … that is not taken.
+    fn take(&mut self, name: String) -> String {
+        if self.names.insert(name.clone()) {
+            return name;
+        }
+        let number = self.next.entry(name.clone()).or_insert(2);
+        loop {
+            let mark = format!("~{number}");
+            let head: String = name.chars().take(WIDTH - mark.len()).collect();
+            *number += 1;
+            if self.names.insert(head.clone() + &mark) {
+                return head + &mark;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -124,5 +177,26 @@ mod tests {
         let (trace, _) = names(&[&workflow]);
         let text = format!("workflow.begin {workflow}@1");
         assert_eq!(Names::new(&trace).replace(&text), "workflow.begin Organizatio…875edc86@1");
+    }
+
+    #[test]
+    fn a_name_within_another_is_not_cut_and_many_names_are_told_apart() {
+        let long = |n: usize| format!("OrganizationWorkflow/number-{n}");
+        let more = |n: usize| format!("OrganizationWorkflow/number-{n}-of-many");
+        let actors: Vec<String> = (0..400).map(long).chain((0..400).map(more)).collect();
+        let (trace, short) = names(&actors.iter().map(String::as_str).collect::<Vec<_>>());
+        let known = Names::new(&trace);
+        for (long, short) in actors.iter().zip(&short) {
+            assert_eq!(known.replace(&format!("<{long}> {long}")), format!("<{short}> {short}"));
+        }
+        assert_eq!(known.replace("OrganizationWorkflow/number-"), "OrganizationWorkflow/number-");
+        let distinct: BTreeSet<_> = short.iter().collect();
+        assert_eq!(distinct.len(), 800);
+    }
+
+    #[test]
+    fn a_name_with_a_line_break_or_an_escape_is_shown_without() {
+        let (_, short) = names(&["a\n0.000s  1  r2\u{1b}[2J"]);
+        assert!(!short[0].contains(['\n', '\u{1b}']), "{short:?}");
     }
 }

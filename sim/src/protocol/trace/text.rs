@@ -19,12 +19,16 @@ use super::names::Names;
 use super::{Event, EventKind, OutcomeId, Trace};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::Outcome;
+use crate::values::printable::printable;
 use crate::values::time::Time;
 
 /// No line of a history is wider.
 pub(super) const WIDTH: usize = 120;
 /// So many lines are shown of an event where a promise is broken.
 const BROKEN_MAX: usize = 6;
+/// Of a text that is longer than this many bytes, only the beginning and the end are looked at. A line shows
+/// far less of it, and to look for names in megabytes of it would take long.
+const LOOKED_AT: usize = 16_384;
 /// A text is never cut to fewer columns than this.
 const NARROWEST: usize = 40;
 /// The width of the word that says what kind of event it is.
@@ -62,7 +66,8 @@ impl Trace {
 
     /// The text form with nothing abbreviated, however long its lines become.
     pub fn wide(&self) -> String {
-        let text = Text { wide: true, ..Text::new(self) };
+        let names = self.events().iter().map(|event| columns(&printable(self.actor(event))));
+        let text = Text { wide: Some(names.max().unwrap_or(0)), ..Text::new(self) };
         (0..self.events().len()).map(|at| text.lines(at)).collect()
     }
 }
@@ -71,8 +76,8 @@ impl Trace {
 pub(super) struct Text<'a> {
     trace: &'a Trace,
     pub(super) names: Names,
-    /// Whether everything is shown in full.
-    wide: bool,
+    /// When everything is shown in full: how wide the longest name is.
+    wide: Option<usize>,
     /// What the columns before the actor take with the spaces between the columns, in either form.
     before: usize,
 }
@@ -83,23 +88,21 @@ impl<'a> Text<'a> {
         let digits = trace.events().len().to_string().len();
         let (plain, folded) =
             (10.max(time.unwrap_or(0)) + 6, 2 + time.unwrap_or(0) + 2 * digits + 2);
-        Text { trace, names: Names::new(trace), wide: false, before: plain.max(folded) + 4 }
+        Text { trace, names: Names::new(trace), wide: None, before: plain.max(folded) + 4 }
     }
 
     /// How many columns there are for what happened.
     pub(super) fn width(&self) -> usize {
-        if self.wide { usize::MAX } else { WIDTH - self.before - self.names.width }
+        if self.wide.is_some() { usize::MAX } else { WIDTH - self.before - self.names.width }
     }
 
     /// The event at `index` with all its columns, and a line break after each line.
     fn lines(&self, index: usize) -> String {
         let event = &self.trace.events()[index];
         let (at, number) = (event.at, index + 1);
-        let (actor, width) = if self.wide {
-            let names = self.trace.events().iter().map(|event| columns(self.trace.actor(event)));
-            (self.trace.actor(event), names.max().unwrap_or(0))
-        } else {
-            (self.names.of(event.actor), self.names.width)
+        let (actor, width) = match self.wide {
+            Some(width) => (printable(self.trace.actor(event)), width),
+            None => (self.names.of(event.actor).into(), self.names.width),
         };
         let mut rows = self.rows(event);
         let first = if rows.is_empty() {
@@ -120,7 +123,7 @@ impl<'a> Text<'a> {
         match &event.kind {
             EventKind::Rows { changes } => {
                 let width = self.width().saturating_sub(VERB);
-                let told = changes.iter().map(|change| change.told(self.wide));
+                let told = changes.iter().map(|change| change.told(self.wide.is_some()));
                 told.map(|told| self.fitted(&told, width)).collect()
             }
             _ => Vec::new(),
@@ -151,7 +154,8 @@ impl<'a> Text<'a> {
                 format!("settle {queue} {} {fate}{}", message.short(), on(call))
             }
             EventKind::Rows { changes } => {
-                let shown: Vec<String> = changes.iter().map(|row| row.told(self.wide)).collect();
+                let wide = self.wide.is_some();
+                let shown: Vec<String> = changes.iter().map(|row| row.told(wide)).collect();
                 format!("rows   {}", shown.join("; "))
             }
             EventKind::Abort { reason } => format!("ABORT  {reason}"),
@@ -175,7 +179,7 @@ impl<'a> Text<'a> {
             let again = asked.ends_with(&format!(": {told}"));
             if again { String::new() } else { format!(" = {told}") }
         });
-        if self.wide {
+        if self.wide.is_some() {
             return format!("{head}{asked}{told}");
         }
         // The number of the call is no part of it: the same question is cut at the same place.
@@ -209,7 +213,7 @@ impl<'a> Text<'a> {
             }
             _ => {
                 let wide = Text { trace: self.trace, names: Names::new(self.trace), ..*self };
-                self.plain(&Text { wide: true, ..wide }.describe(event))
+                self.plain(&Text { wide: Some(0), ..wide }.describe(event))
             }
         };
         let mut lines = abbreviation::wrapped(&whole, self.width(), self.width() - VERB);
@@ -222,20 +226,17 @@ impl<'a> Text<'a> {
 
     fn fitted(&self, text: &str, width: usize) -> String {
         let text = self.plain(text);
-        if self.wide { text } else { abbreviation::fit(&text, width) }
+        if self.wide.is_some() { text } else { abbreviation::fit(&text, width) }
     }
 
     /// On one line, and with short names unless everything is shown.
     fn plain(&self, text: &str) -> String {
-        let text = one_line(text);
-        if self.wide { text } else { abbreviation::tokens(&self.names.replace(&text)) }
+        if self.wide.is_some() {
+            return printable(text).into_owned();
+        }
+        let text = abbreviation::middle(text, LOOKED_AT);
+        abbreviation::tokens(&self.names.replace(&printable(&text)))
     }
-}
-
-/// Messages of the platform, of panics and of applications may have line breaks; a line of a trace has none.
-fn one_line(text: &str) -> String {
-    let lines: Vec<&str> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
-    lines.join(" / ")
 }
 
 struct Shown<'a>(&'a Outcome);
@@ -270,7 +271,7 @@ mod tests {
         let text = trace("web", &[log, panic]).to_string();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(
-            text.contains("one / two / three") && text.contains("left: 1 / right: 2"),
+            text.contains(r"one\ntwo\r\nthree") && text.contains(r"left: 1\nright: 2"),
             "{text}"
         );
     }

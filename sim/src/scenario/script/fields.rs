@@ -8,6 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ScriptError, closest};
 use super::words;
+use crate::scenario::limits::{self, Limit};
 
 /// The text being read: what objections point into.
 #[derive(Clone, Copy)]
@@ -113,7 +114,8 @@ impl<'a> Fields<'a> {
         self.text.object(self.span(name), wrong, fix)
     }
 
-    pub fn string(&self, name: &str) -> Result<Option<Found<&'a str>>, ScriptError> {
+    /// A text of any length; others are names.
+    pub fn long_string(&self, name: &str) -> Result<Option<Found<&'a str>>, ScriptError> {
         let Some(value) = self.value(name) else { return Ok(None) };
         match value.get_ref().as_str() {
             Some(text) => Ok(Some(Found { value: text, span: value.span() })),
@@ -124,13 +126,32 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A name, or anything else that is not long.
+    pub fn string(&self, name: &str) -> Result<Option<Found<&'a str>>, ScriptError> {
+        let found = self.long_string(name)?;
+        match found.as_ref().map(|found| found.value.len()) {
+            Some(length) if !limits::NAME.allows(length) => {
+                let wrong = format!("`{name}` has {length} bytes");
+                Err(self.object(name, wrong, format!("write at most {}", limits::NAME.most)))
+            }
+            _ => Ok(found),
+        }
+    }
+
     /// A string that must be there.
     pub fn required(&self, name: &str) -> Result<Found<&'a str>, ScriptError> {
-        self.string(name)?.ok_or_else(|| {
-            let start = self.span.start;
-            let wrong = format!("{} has no `{name}`", self.what);
-            self.text.object(start..start, wrong, format!("add {name} = …: {}", hint(name)))
-        })
+        self.string(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// A text of any length that must be there.
+    pub fn required_long(&self, name: &str) -> Result<Found<&'a str>, ScriptError> {
+        self.long_string(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    fn missing(&self, name: &str) -> ScriptError {
+        let start = self.span.start;
+        let wrong = format!("{} has no `{name}`", self.what);
+        self.text.object(start..start, wrong, format!("add {name} = …: {}", hint(name)))
     }
 
     /// A string that `parse` understands.
@@ -149,7 +170,24 @@ impl<'a> Fields<'a> {
     }
 
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, ScriptError> {
-        self.parsed(name, words::DURATION, words::duration)
+        self.parsed(name, words::DURATION, |text| match words::duration(text)? {
+            long if long > limits::LONGEST => {
+                Err(format!("`{text}` is too long: {} days at most", limits::DAYS.most))
+            }
+            duration => Ok(duration),
+        })
+    }
+
+    /// A whole number up to a ceiling.
+    pub fn number_within(&self, name: &str, limit: Limit) -> Result<Option<u32>, ScriptError> {
+        let number: Option<u32> = self.number(name)?;
+        match number.filter(|number| u64::from(*number) > limit.most) {
+            Some(number) => {
+                let wrong = format!("`{name}` cannot be {number}");
+                Err(self.object(name, wrong, format!("write at most {}", limit.most)))
+            }
+            None => Ok(number),
+        }
     }
 
     /// A whole number that is not negative.
@@ -170,9 +208,19 @@ impl<'a> Fields<'a> {
     }
 
     /// The entries of a list; none when the field is absent.
-    pub fn list(&self, name: &str) -> Result<Vec<&'a Spanned<DeValue<'a>>>, ScriptError> {
+    pub fn list(
+        &self,
+        name: &str,
+        limit: Limit,
+    ) -> Result<Vec<&'a Spanned<DeValue<'a>>>, ScriptError> {
         let Some(value) = self.value(name) else { return Ok(Vec::new()) };
         match value.get_ref().as_array() {
+            Some(array) if !limit.allows(array.len()) => {
+                let wrong = format!("`{name}` has {} entries", array.len());
+                let fix = format!("write at most {}", limit.most);
+                let start = value.span().start;
+                Err(self.text.object(start..start + 1, wrong, fix))
+            }
             Some(array) => Ok(array.iter().collect()),
             None => {
                 let wrong = format!("`{name}` is a list, not {}", kind(value));
@@ -182,7 +230,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The entries of a list of strings.
-    pub fn strings(&self, name: &str) -> Result<Vec<Found<&'a str>>, ScriptError> {
+    pub fn strings(&self, name: &str, limit: Limit) -> Result<Vec<Found<&'a str>>, ScriptError> {
         let entry = |value: &'a Spanned<DeValue<'a>>| match value.get_ref().as_str() {
             Some(text) => Ok(Found { value: text, span: value.span() }),
             None => {
@@ -190,7 +238,7 @@ impl<'a> Fields<'a> {
                 Err(self.text.object(value.span(), wrong, "put it in quotes"))
             }
         };
-        self.list(name)?.into_iter().map(entry).collect()
+        self.list(name, limit)?.into_iter().map(entry).collect()
     }
 
     /// The value of a field, by its name or its earlier name.

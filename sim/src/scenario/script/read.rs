@@ -15,7 +15,7 @@ use crate::protocol::headers::Headers;
 use crate::protocol::http::Request;
 use crate::protocol::site::OpCode;
 use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
-use crate::scenario::{ClientRequest, Kill, Scenario, Timing};
+use crate::scenario::{ClientRequest, Kill, Scenario, Timing, limits};
 use crate::values::body::{Body, unhex};
 use crate::values::time::Time;
 
@@ -38,10 +38,14 @@ const FIELDS: &[&str] = &[
 const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retries"];
 const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
 const FAILURE: &[&str] =
-    &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace"];
+    &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace", "sum"];
 
 pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
     let text = Text { file, text: source };
+    if !limits::BYTES.allows(source.len()) {
+        let wrong = format!("the file has {} bytes", source.len());
+        return Err(text.object(0..0, wrong, format!("{} are allowed", limits::BYTES.most)));
+    }
     let root = DeTable::parse(source).map_err(|error| {
         let span = error.span().unwrap_or(source.len()..source.len());
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
@@ -97,7 +101,7 @@ impl<'a> Reader<'a> {
 
     fn scenario(&mut self, fields: &Fields<'a>) -> Result<Scenario, ScriptError> {
         let mut scenario = Scenario::default();
-        let drawn = fields.strings("drawn_faults")?;
+        let drawn = fields.strings("drawn_faults", limits::FAULTS)?;
         let drawn: Result<Vec<Fault>, _> = drawn.iter().map(|name| self.fault_name(name)).collect();
         scenario.drawn_faults = drawn?.into_iter().collect();
         if let Some(after) = fields.duration("storm_ends_at")? {
@@ -109,12 +113,21 @@ impl<'a> Reader<'a> {
             found.ok_or_else(|| format!("unknown timing `{name}`"))
         })?;
         scenario.timing = timing.unwrap_or_default();
-        scenario.max_crashes = fields.number("max_crashes")?.unwrap_or(scenario.max_crashes);
-        scenario.max_steps = fields.number("max_steps")?.unwrap_or(scenario.max_steps);
-        for (index, value) in fields.list("requests")?.into_iter().enumerate() {
+        let crashes = fields.number_within("max_crashes", limits::CRASHES)?;
+        scenario.max_crashes = crashes.unwrap_or(scenario.max_crashes);
+        let steps = fields.number_within("max_steps", limits::STEPS)?;
+        scenario.max_steps = steps.unwrap_or(scenario.max_steps);
+        for (index, value) in fields.list("requests", limits::REQUESTS)?.into_iter().enumerate() {
             scenario.requests.push(self.request(index, value)?);
         }
-        for (index, value) in fields.list("faults")?.into_iter().enumerate() {
+        let sent: u64 = scenario.requests.iter().map(sent).fold(0, u64::saturating_add);
+        if sent > limits::SENT.most {
+            let wrong = format!("with their retries, all requests send {sent} bytes");
+            let fix = format!("send at most {}", limits::SENT.most);
+            let start = fields.span("requests").start;
+            return Err(self.text.object(start..start + 1, wrong, fix));
+        }
+        for (index, value) in fields.list("faults", limits::FAULTS)?.into_iter().enumerate() {
             self.fault(index, value, &mut scenario)?;
         }
         Ok(scenario)
@@ -146,7 +159,7 @@ impl<'a> Reader<'a> {
             from: from.into(),
             to: to.map(|found| found.value.into()),
             request,
-            retries: fields.number("retries")?.unwrap_or(0),
+            retries: fields.number_within("retries", limits::RETRIES)?.unwrap_or(0),
         })
     }
 
@@ -182,7 +195,7 @@ impl<'a> Reader<'a> {
             return Err(self.text.object(value.span(), wrong, advice));
         }
         let fields = Fields::of(self.text, value, "a body", &["hex"])?;
-        let hex = fields.required("hex")?;
+        let hex = fields.required_long("hex")?;
         let bytes = unhex(hex.value);
         bytes.map(Body::from).ok_or_else(|| {
             self.text.object(hex.span, format!("`{}` is not hexadecimal", hex.value), advice)
@@ -255,8 +268,8 @@ impl<'a> Reader<'a> {
         scenario.faults.push(ScriptedFault {
             fault,
             on: filter,
-            times: fields.number("times")?.unwrap_or(often),
-            skip: fields.number("skip")?.unwrap_or(0),
+            times: fields.number_within("times", limits::TIMES)?.unwrap_or(often),
+            skip: fields.number_within("skip", limits::SKIP)?.unwrap_or(0),
             chance,
             by,
             code,
@@ -279,7 +292,8 @@ impl<'a> Reader<'a> {
                 self.text.object(line.span.clone(), wrong, fix)
             })
         };
-        let lines: Result<Vec<_>, _> = fields.strings("tape")?.iter().map(line).collect();
+        let lines: Result<Vec<_>, _> =
+            fields.strings("tape", limits::TAPE)?.iter().map(line).collect();
         Ok(ScriptChoices::Tape(Tape(lines?)))
     }
 
@@ -288,7 +302,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let mut expected = Vec::new();
-        for (index, line) in fields.strings("expect")?.into_iter().enumerate() {
+        for (index, line) in fields.strings("expect", limits::EXPECT)?.into_iter().enumerate() {
             let (word, promise) = line.value.split_once(' ').unwrap_or((line.value, ""));
             let known = Expectation::ALL.into_iter().find(|known| known.name() == word);
             let Some(word) = known else {
@@ -331,13 +345,20 @@ impl<'a> Reader<'a> {
         Ok(Failure {
             thunderhead: fields.required("thunderhead")?.value.into(),
             promise: fields.required("promise")?.value.into(),
-            message: fields.required("message")?.value.into(),
+            message: fields.required_long("message")?.value.into(),
             seed: fields.number("seed")?,
             strategy: fields.required("strategy")?.value.into(),
             choices: recorded,
             trace: trace.ok_or_else(|| missing("trace"))?,
+            sum: fields.parsed("sum", "16 hexadecimal digits", str::parse)?,
         })
     }
+}
+
+/// How many bytes a request sends, with all its retries.
+fn sent(client: &ClientRequest) -> u64 {
+    ((client.request.body.len() + client.request.path.len()) as u64)
+        .saturating_mul(u64::from(client.retries) + 1)
 }
 
 /// The faults that take `by`, for an error message.

@@ -4,12 +4,33 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use super::{Failure, Script, ScriptChoices, words};
+use crate::protocol::trace::TraceHash;
 use crate::scenario::scripted_fault::ScriptedFault;
 use crate::scenario::{ClientRequest, Kill, Scenario};
 use crate::values::body::{Body, hex};
+use crate::values::hash::StableHasher;
+use crate::values::printable::is_unprintable;
 use crate::values::time::Time;
 
 impl Script {
+    /// A hash over everything in a failure file but the hash itself: when it fits, nobody has changed the file.
+    pub fn sum(&self) -> TraceHash {
+        let mut unsealed = self.clone();
+        if let Some(failure) = &mut unsealed.failure {
+            failure.sum = None;
+        }
+        TraceHash::of(StableHasher::of(unsealed.to_toml().as_str()))
+    }
+
+    /// The same failure with its [`sum`](Script::sum).
+    pub fn sealed(mut self) -> Script {
+        let sum = self.sum();
+        if let Some(failure) = &mut self.failure {
+            failure.sum = Some(sum);
+        }
+        self
+    }
+
     /// The script as TOML, which [`Script::parse`] reads back.
     pub fn to_toml(&self) -> String {
         let mut out = Lines(String::new());
@@ -80,6 +101,9 @@ impl Lines {
     fn failure(&mut self, failure: &Failure) {
         self.0.push_str("\n[failure]\n");
         self.field("choices", &failure.choices.to_string());
+        if let Some(sum) = failure.sum {
+            self.field("sum", &quoted(&sum.to_string()));
+        }
         self.field("thunderhead", &quoted(&failure.thunderhead));
         self.field("promise", &quoted(&failure.promise));
         self.field("message", &quoted(&failure.message));
@@ -190,7 +214,10 @@ fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() => {
+            c if is_unprintable(c) && c > '\u{ffff}' => {
+                let _ = write!(out, "\\U{:08X}", c as u32);
+            }
+            c if is_unprintable(c) => {
                 let _ = write!(out, "\\u{:04X}", c as u32);
             }
             c => out.push(c),
@@ -260,6 +287,37 @@ trace = "00000000000000ff"
     fn a_script_that_says_little_stays_short() {
         let text = "story = \"Nothing happens.\"\nsystem = \"relay\"\nrequests = []\n";
         assert_eq!(Script::parse("short.toml", text).unwrap().script.to_toml(), text);
+    }
+
+    #[test]
+    fn a_sealed_failure_notices_every_change_and_only_those() {
+        let sealed = Script::parse("all.toml", EVERYTHING).unwrap().script.sealed();
+        let again = Script::parse("sealed.toml", &sealed.to_toml()).unwrap().script;
+        assert_eq!((&again, again.failure.as_ref().unwrap().sum), (&sealed, Some(sealed.sum())));
+        for (from, to) in [
+            ("seed = 7", "seed = 8"),
+            ("has none", "has two"),
+            ("its receipt\"\nmessage", "a receipt\"\nmessage"),
+            ("#2 = 3/7", "#2 = 4/7"),
+            ("00ff", "00fe"),
+            ("strategy = \"random\"", "strategy = \"pct\""),
+            ("skip = 1", "skip = 2"),
+            ("\\u0001", "\\u0002"),
+        ] {
+            let changed = sealed.to_toml().replacen(from, to, 1);
+            assert_ne!(changed, sealed.to_toml(), "{from}");
+            let changed = Script::parse("changed.toml", &changed).unwrap().script;
+            assert_ne!(changed.failure.as_ref().unwrap().sum, Some(changed.sum()), "{from}");
+        }
+    }
+
+    #[test]
+    fn what_is_unprintable_is_escaped_and_read_again() {
+        let text = "a\u{202e}\u{e0041}\u{9b}\n\u{0}é";
+        assert_eq!(quoted(text), r#""a\u202E\U000E0041\u009B\n\u0000é""#);
+        let mut script = Script::parse("all.toml", EVERYTHING).unwrap().script;
+        script.story = text.into();
+        assert_eq!(Script::parse("again.toml", &script.to_toml()).unwrap().script, script);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Date, EventType};
 use crate::values::body::Body;
+use crate::values::printable::printable;
 
 /// The body of a notification message.
 ///
@@ -133,9 +134,9 @@ impl Notification {
 impl fmt::Display for Notification {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let key = self.object.key.escape_debug();
-        write!(f, "{} {}/{key}", self.action.name(), self.bucket)?;
+        write!(f, "{} {}/{key}", self.action.name(), printable(&self.bucket))?;
         let Some(etag) = &self.object.e_tag else { return Ok(()) };
-        write!(f, " etag={}", super::Short(etag))
+        write!(f, " etag={}", printable(&super::Short(etag).to_string()))
     }
 }
 

@@ -235,9 +235,14 @@ impl Instances {
         if self.queue.is_empty() {
             return;
         }
-        let busy = instances.values().filter(|instance| instance.occupies()).count();
         let most = usize::try_from(self.settings.concurrency).unwrap_or(usize::MAX);
-        for _ in busy..most {
+        // When all of them may run, nobody has to count who does, which would be a look at each for each.
+        let free = if instances.len() <= most {
+            self.queue.len()
+        } else {
+            most.saturating_sub(instances.values().filter(|instance| instance.occupies()).count())
+        };
+        for _ in 0..free {
             let Some(id) = self.queue.pop_front() else { break };
             let instance = instances.get_mut(&id).expect("the queue was just cleared of the gone");
             numbers.lives += 1;

@@ -7,7 +7,9 @@ mod check;
 mod explore;
 mod inference;
 mod input;
+mod keeping;
 mod list;
+mod output;
 mod progress;
 mod replay;
 mod run;
@@ -15,7 +17,6 @@ mod stopwatch;
 mod trace;
 
 use std::fmt;
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -75,6 +76,8 @@ struct Answer {
     /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 when a failure file does
     /// not fit the code.
     code: u8,
+    /// What is said on standard error besides.
+    notes: Vec<String>,
 }
 
 /// Why a command failed.
@@ -84,6 +87,8 @@ enum CliError {
     Input(String),
     /// The input does not fit this version or this code; exit code 3.
     Mismatch(String),
+    /// Something could not be written; exit code 4.
+    Unwritten(String),
 }
 
 impl CliError {
@@ -91,13 +96,14 @@ impl CliError {
         match self {
             CliError::Input(_) => 2,
             CliError::Mismatch(_) => 3,
+            CliError::Unwritten(_) => output::UNWRITTEN,
         }
     }
 }
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (CliError::Input(why) | CliError::Mismatch(why)) = self;
+        let (CliError::Input(why) | CliError::Mismatch(why) | CliError::Unwritten(why)) = self;
         f.write_str(why)
     }
 }
@@ -122,7 +128,7 @@ impl From<CatalogueError> for CliError {
 
 impl From<Unwritten> for CliError {
     fn from(error: Unwritten) -> CliError {
-        CliError::Input(error.to_string())
+        CliError::Unwritten(error.to_string())
     }
 }
 
@@ -133,6 +139,8 @@ struct Given<'a> {
     systems: Catalogue<'a>,
     /// The name of this program, for the commands that it recommends.
     program: &'a str,
+    /// Whether the answer is printed as JSON. What is large is made in one form only.
+    json: bool,
 }
 
 /// A whole program for systems of your own, with every command: `check`, `explore`, `run`, `replay`, `trace` and
@@ -159,9 +167,9 @@ pub fn main(systems: &[&System]) -> ExitCode {
         let version = concat!("with thunderhead ", env!("CARGO_PKG_VERSION"));
         command.version(version).display_name(shown.clone()).bin_name(shown)
     });
-    let answer = Catalogue::new(systems)
-        .map_err(CliError::from)
-        .and_then(|systems| answer(Given { systems, program: &program }, &cli.command));
+    let answer = Catalogue::new(systems).map_err(CliError::from).and_then(|systems| {
+        answer(Given { systems, program: &program, json: cli.json }, &cli.command)
+    });
     print(answer, cli.json)
 }
 
@@ -171,9 +179,11 @@ pub fn project(systems: &[&System]) -> ExitCode {
     let program = program();
     let mut as_json = cli.json;
     let answer = match &cli.command {
-        ProjectCommand::Every(command) => Catalogue::new(systems)
-            .map_err(CliError::from)
-            .and_then(|systems| answer(Given { systems, program: &program }, command)),
+        ProjectCommand::Every(command) => {
+            Catalogue::new(systems).map_err(CliError::from).and_then(|systems| {
+                answer(Given { systems, program: &program, json: cli.json }, command)
+            })
+        }
         ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
             as_json |= args.want_json();
             match inference::run() {
@@ -194,8 +204,19 @@ fn program() -> String {
 
 /// Reads the command line. Bad usage, `--help` and `--version` end the program here.
 fn parse<C: Subcommand>(adapt: impl FnOnce(clap::Command) -> clap::Command) -> Cli<C> {
-    let matches = adapt(Cli::<C>::command()).get_matches();
-    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    let matches = adapt(Cli::<C>::command()).try_get_matches();
+    matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
+        let code = u8::try_from(error.exit_code()).unwrap_or(2);
+        let shown = error.render();
+        // Help and version go to standard output, usage to standard error.
+        let code = if error.use_stderr() {
+            output::say(shown.to_string().trim_end());
+            code
+        } else {
+            output::print(&shown.to_string(), code)
+        };
+        std::process::exit(code.into())
+    })
 }
 
 fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
@@ -211,12 +232,11 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
 
 fn print(answer: Result<Answer, CliError>, as_json: bool) -> ExitCode {
     let answer = answer.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
         let json = json!({ "ok": false, "error": error.to_string() });
-        Answer { text: String::new(), json, code: error.code() }
+        let notes = vec![format!("error: {error}")];
+        Answer { text: String::new(), json, code: error.code(), notes }
     });
-    let printed = if as_json { format!("{:#}\n", answer.json) } else { answer.text };
-    // A closed pipe means that the reader has seen enough, which is no failure.
-    let _ = std::io::stdout().write_all(printed.as_bytes());
-    ExitCode::from(answer.code)
+    answer.notes.iter().for_each(|note| output::say(note));
+    let printed = if as_json { output::json(&answer.json) } else { output::text(&answer.text) };
+    ExitCode::from(output::print(&printed, answer.code))
 }

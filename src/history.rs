@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use thunderhead_sim::{Fault, Kill, ScriptChoices, ScriptedFault};
+use thunderhead_sim::{Fault, Kill, ScriptChoices, ScriptedFault, printable};
 
 use crate::playable::{Playable, Played};
 
@@ -143,7 +143,7 @@ fn killed(kill: &Kill) -> String {
 fn labelled(text: &mut String, label: &str, said: &str) {
     let mut line = format!("{label:<LABEL$}");
     let mut empty = true;
-    for word in said.split_whitespace() {
+    for word in printable(said).split_whitespace() {
         let word: String = match word.chars().nth(WIDTH - LABEL) {
             Some(_) => word.chars().take(WIDTH - LABEL - 1).chain(['…']).collect(),
             None => word.into(),

@@ -5,6 +5,7 @@ pub mod cli;
 pub mod failure;
 pub mod history;
 pub mod playable;
+pub mod recorded;
 pub mod report;
 pub mod systems;
 

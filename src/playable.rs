@@ -4,7 +4,7 @@ use std::fmt;
 
 use thunderhead_props::{Check, Name, Promise, System, Variant, Violation, quietly, search};
 use thunderhead_sim::{
-    EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
+    Event, EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
     ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
 };
 
@@ -197,20 +197,23 @@ fn suits(word: Expectation, promise: &Promise) -> bool {
 
 /// Scripted faults that do not appear in the trace, except those with a `chance`, which may stay away.
 fn idle(script: &Script, run: &Run) -> Vec<String> {
+    let faults =
+        |event: &&Event| matches!(event.kind, EventKind::Fault { .. } | EventKind::Crash { .. });
+    let faults: Vec<&Event> = run.trace.events().iter().filter(faults).collect();
     let struck = |rule: &ScriptedFault| {
-        run.trace.events().iter().any(|event| match &event.kind {
+        faults.iter().any(|event| match &event.kind {
             EventKind::Fault { fault, call, .. } | EventKind::Crash { fault, call } => {
-                let fits = match call {
+                let fits = || match call {
                     Some(call) => rule.on.about(run.trace.op(*call)),
                     None => !rule.fault.on_host() || rule.on.fits(run.trace.actor(event)),
                 };
-                *fault == rule.fault && fits
+                *fault == rule.fault && fits()
             }
             _ => false,
         })
     };
     let killed = |kill: &Kill| {
-        run.trace.events().iter().any(|event| {
+        faults.iter().any(|event| {
             let crashed =
                 matches!(event.kind, EventKind::Crash { fault: Fault::Crash, call: None });
             crashed && event.at == kill.at && *run.trace.actor(event) == *kill.host

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 
 use serde_json::{Value, json};
 use thunderhead_props::{System, Violation};
-use thunderhead_sim::{EventKind, Run};
+use thunderhead_sim::{EventKind, Run, printable};
 
 /// The longest history that is printed with its failure; `trace` shows longer ones.
 const SHORT: usize = 60;
@@ -39,9 +39,9 @@ pub fn explain(failing: &Failing) -> String {
     let message = run.trace.abbreviated(&violation.finding.message);
     let _ = writeln!(text, "{}   {promise}: {message}", bad("BROKEN"));
     let _ = writeln!(text, "  event  {event}");
-    let _ = writeln!(text, "  story  {scenario}");
-    let _ = writeln!(text, "  from   {origin}");
-    let _ = writeln!(text, "  replay {replay}");
+    let _ = writeln!(text, "  story  {}", printable(scenario));
+    let _ = writeln!(text, "  from   {}", printable(origin));
+    let _ = writeln!(text, "  replay {}", printable(replay));
     text
 }
 

@@ -230,7 +230,7 @@ fn nothing_is_left_behind_where_a_failure_cannot_be_written() {
     let folder = scratch("unwritable");
     std::fs::write(folder.join("taken"), "a file, not a folder").unwrap();
     let done = explore(&folder, &["--variant", "acks-early", "--runs", "300", "--out", "taken"]);
-    assert_eq!(done.code, 2);
+    assert_eq!(done.code, 4);
     assert!(done.stderr.contains("cannot write taken"), "{}", done.stderr);
     assert_eq!(files(&folder).len(), 1);
 }

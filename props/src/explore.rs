@@ -3,6 +3,7 @@
 
 mod tally;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use thunderhead_sim::{
@@ -122,8 +123,23 @@ const SHRUNK: usize = 3;
 impl Search<'_> {
     /// Plays the runs. After each batch, `go_on` is told how many there were and may end the search.
     pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {
+        self.run_and_tell(&mut |_| {}, go_on)
+    }
+
+    /// Like [`run`](Search::run). When a promise is broken for the first time, `found` is told of it after that
+    /// batch, with the run as it was: the smallest is known only at the end.
+    pub fn run_and_tell(
+        &self,
+        found: &mut dyn FnMut(&Broken),
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Findings, SetupError> {
         let mut tally = Tally::new(self.system, SHRUNK);
+        let mut told: BTreeSet<Name> = BTreeSet::new();
         let mut ended = |tally: &Tally| {
+            for (promise, seed, case) in tally.news(&told) {
+                quietly(|| self.as_played(&promise, seed, case)).iter().for_each(&mut *found);
+                told.insert(promise);
+            }
             let enough = self.enough.iter().any(|name| tally.is_broken(name));
             enough || !go_on(tally.runs())
         };
@@ -272,6 +288,16 @@ impl Search<'_> {
                 .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
                 .collect()
         })
+    }
+
+    /// A run that breaks `promise`, not shrunk.
+    fn as_played(&self, promise: &str, seed: Option<u64>, case: Case) -> Option<Broken> {
+        let source = Source::Tape(case.tape.clone());
+        let (run, violations) =
+            search::check(self.system, self.variant, &case.scenario, &source).ok()?;
+        let violation = violations.into_iter().find(|found| *found.promise == *promise)?;
+        let shrunk_from = case.tape.len();
+        Some(Broken { violation, times: 1, seed, shrunk_from, case, run })
     }
 
     /// The smallest case that still breaks `promise`, with its run.

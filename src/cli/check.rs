@@ -9,10 +9,10 @@ use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_props::{Expected, Name, System, Variant};
 use thunderhead_sim::FaultSet;
 
+use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, Given, explore, list};
-use crate::failure::Found;
+use super::{Answer, CliError, Given, explore, input, list, output};
 use crate::report;
 
 /// The arguments of `check`.
@@ -74,6 +74,9 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
     let mut progress = Progress::new();
     let mut checked = Vec::new();
     let steps = work.len() as u64;
+    let mut unwritten = None;
+    // Noticed now, not after the search.
+    Keeping::new(args.out.as_ref(), None)?;
     for (done, (place, (system, variant))) in work.into_iter().enumerate() {
         let left = Duration::from_secs(args.seconds).saturating_sub(watch.elapsed());
         let share = left / (steps as u32 - done as u32);
@@ -82,16 +85,23 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
         progress.show(done as u64, steps, &what);
         let mut tick =
             |runs: u64| progress.show(done as u64, steps, &format!("{what}: {runs} runs"));
-        checked.push(Checked { place, ..one(system, variant, &budget, &mut tick)? });
+        // Unexpected failures are written always, and expected ones when a folder is given.
+        let usual = (variant.expected == Expected::Holds).then_some("failures");
+        let mut keeping = Keeping::new(args.out.as_ref(), usual)?;
+        let mut line = one(system, variant, &budget, &mut keeping, &mut tick)?;
+        for (search, broken, file) in &mut line.broken {
+            *file = keeping.last(search, broken);
+        }
+        unwritten = unwritten.or(keeping.finish());
+        checked.push(Checked { place, ..line });
     }
     drop(progress);
     checked.sort_by_key(|line| line.place);
-    for line in &mut checked {
-        write_files(args, line)?;
-    }
     let ok = checked.iter().all(Checked::ok);
     let (text, json) = (table(given.program, &checked, ok), document(given.program, &checked, ok));
-    Ok(Answer { text, json, code: u8::from(!ok) })
+    let code = if unwritten.is_some() { output::UNWRITTEN } else { u8::from(!ok) };
+    let notes = unwritten.iter().map(|why| format!("error: {why}")).collect();
+    Ok(Answer { text, json, code, notes })
 }
 
 /// How long one variant is searched.
@@ -112,6 +122,7 @@ fn one<'a>(
     system: &'a System,
     variant: &'a Variant,
     budget: &Budget,
+    keeping: &mut Keeping,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Checked<'a>, CliError> {
     let mut line = Checked {
@@ -143,10 +154,11 @@ fn one<'a>(
             enough: enough.clone(),
         };
         let before = line.runs;
-        let findings = search.run(&mut |runs| {
-            tick(before + runs);
-            budget.lasts(at + 1, Strategy::ALL.len())
-        })?;
+        let findings =
+            search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |runs| {
+                tick(before + runs);
+                budget.lasts(at + 1, Strategy::ALL.len())
+            })?;
         let Findings { runs, complete, seen: now, broken, .. } = findings;
         line.runs += runs;
         line.complete |= complete == Some(true);
@@ -168,17 +180,6 @@ fn merge(seen: &mut Vec<(Name, u64)>, now: Vec<(Name, u64)>) {
         true => *seen = now,
         false => seen.iter_mut().zip(now).for_each(|(all, (_, times))| all.1 += times),
     }
-}
-
-/// Writes unexpected failures always, and expected ones when a folder is given.
-fn write_files(args: &Args, line: &mut Checked) -> Result<(), CliError> {
-    let surprising = line.variant.expected == Expected::Holds;
-    let usual = surprising.then(|| PathBuf::from("failures"));
-    let Some(folder) = args.out.clone().or(usual) else { return Ok(()) };
-    for (search, broken, file) in &mut line.broken {
-        *file = Some(Found::by(search, broken).write(&folder)?);
-    }
-    Ok(())
 }
 
 fn table(program: &str, checked: &[Checked], ok: bool) -> String {
@@ -227,7 +228,7 @@ fn name(line: &Checked) -> String {
 /// The command that shows a failure.
 fn see(program: &str, search: &Search, broken: &Broken, file: Option<&PathBuf>) -> String {
     if let Some(file) = file {
-        return format!("{program} replay {}", file.display());
+        return format!("{program} replay {}", input::shown(file));
     }
     let (system, variant) = (&search.system.name, &search.variant.name);
     let choice = match (search.strategy, broken.seed) {

@@ -1,5 +1,6 @@
 //! `thunderhead explore SYSTEM`: searches one system for broken promises.
 
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,10 @@ use serde_json::{Value, json};
 use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_sim::{Fault, FaultSet};
 
+use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, Given, input};
-use crate::failure::Found;
+use super::{Answer, CliError, Given, input, output};
 use crate::report::{self, Failing};
 
 /// The arguments of `explore`.
@@ -47,9 +48,9 @@ pub struct Args {
     /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// The folder for failure files, created when there is a failure.
-    #[arg(long, default_value = "failures")]
-    out: PathBuf,
+    /// The folder for failure files, created when there is a failure [default: failures].
+    #[arg(long)]
+    out: Option<PathBuf>,
 }
 
 fn strategy(name: &str) -> Result<Strategy, String> {
@@ -70,11 +71,12 @@ pub fn jobs(asked: Option<u16>) -> usize {
 pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let faults: FaultSet = args.faults.iter().copied().collect();
+    let system = input::system(given, &args.system)?;
     let requests = match &args.requests {
-        Some(path) => Some(input::script(path)?.script.scenario.requests),
+        Some(path) => Some(input::requests(path, given, system)?),
         None => None,
     };
-    let system = input::system(given, &args.system)?;
+    let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?;
     let search = Search {
         system,
         variant: input::variant(system, args.variant.as_deref())?,
@@ -90,32 +92,41 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     };
     let watch = Stopwatch::start();
     let mut progress = Progress::new();
-    let findings = search.run(&mut |runs| {
-        progress.show(runs, search.runs, &format!("{runs} runs"));
-        true
-    })?;
+    let kept = RefCell::new(&mut keeping);
+    let findings = search.run_and_tell(
+        &mut |broken| kept.borrow_mut().early(&search, broken),
+        &mut |runs| {
+            progress.show(runs, search.runs, &format!("{runs} runs"));
+            kept.borrow().well()
+        },
+    )?;
     let speed = watch.per_second(findings.runs);
     drop(progress);
-    let broken = findings.broken.iter();
-    let files: Result<Vec<PathBuf>, _> =
-        broken.map(|broken| Found::by(&search, broken).write(&args.out)).collect();
-    let files = files?;
-    let failed = !findings.broken.is_empty();
+    let files: Vec<Option<PathBuf>> =
+        findings.broken.iter().map(|broken| keeping.last(&search, broken)).collect();
+    let unwritten = keeping.finish();
+    let code = match (&unwritten, findings.broken.is_empty()) {
+        (Some(_), _) => output::UNWRITTEN,
+        (None, true) => 0,
+        (None, false) => 1,
+    };
     let text = text(given.program, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
-    Ok(Answer { text, json, code: u8::from(failed) })
+    let notes = unwritten.iter().map(|why| format!("error: {why}")).collect();
+    Ok(Answer { text, json, code, notes })
 }
 
 fn text(
     program: &str,
     search: &Search,
     findings: &Findings,
-    files: &[PathBuf],
+    files: &[Option<PathBuf>],
     speed: u64,
 ) -> String {
     let mut text = String::new();
     for (broken, file) in findings.broken.iter().zip(files) {
-        let replay = format!("{program} replay {}", file.display());
+        let file = file.as_deref().map_or("(not written)".into(), input::shown);
+        let replay = format!("{program} replay {file}");
         text += &report::explain(&Failing {
             system: search.system,
             run: &broken.run,
@@ -126,7 +137,7 @@ fn text(
         });
         let broken_at: Vec<usize> = broken.violation.finding.event.into_iter().collect();
         let folded = broken.run.trace.folded(&broken_at);
-        text += &report::history(&folded, &format!("{program} trace {}", file.display()));
+        text += &report::history(&folded, &format!("{program} trace {file}"));
         text.push('\n');
     }
     let verdict = match findings.broken.len() {
@@ -173,7 +184,7 @@ fn origin(search: &Search, broken: &Broken) -> String {
     format!("{found}, shrunk from {} choices", broken.shrunk_from)
 }
 
-fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64) -> Value {
+fn document(search: &Search, findings: &Findings, files: &[Option<PathBuf>], speed: u64) -> Value {
     let violations = findings.broken.iter().zip(files);
     json!({
         "ok": findings.broken.is_empty(),
@@ -188,7 +199,7 @@ fn document(search: &Search, findings: &Findings, files: &[PathBuf], speed: u64)
         "sometimes": findings.seen.iter().map(|(name, times)| json!({
             "promise": name, "invariant": name, "times": times,
         })).collect::<Vec<_>>(),
-        "violations": violations.map(|(broken, file)| violation(search, broken, Some(file))).collect::<Vec<_>>(),
+        "violations": violations.map(|(broken, file)| violation(search, broken, file.as_deref())).collect::<Vec<_>>(),
     })
 }
 

@@ -1,22 +1,62 @@
 //! Reads what the command line names: files, systems and variants.
 
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use thunderhead_props::{System, Variant};
-use thunderhead_sim::{Script, ScriptFile, closest};
+use thunderhead_sim::{ClientRequest, Script, ScriptFile, ScriptPlace, closest, limits, printable};
 
 use super::{CliError, Given};
 use crate::playable::Playable;
 
-/// The text of a file.
+/// The name of a file, for messages.
+pub fn shown(path: &Path) -> String {
+    printable(&path.display().to_string()).into_owned()
+}
+
+/// The text of a file. A pipe or a device is refused, because it might never end, and so is a large file.
 pub fn text(path: &Path) -> Result<String, CliError> {
-    std::fs::read_to_string(path)
-        .map_err(|error| CliError::Input(format!("{}: {error}", path.display())))
+    let wrong = |why: &dyn Display| CliError::Input(format!("{}: {why}", shown(path)));
+    let kind = std::fs::metadata(path).map_err(|error| wrong(&error))?;
+    if kind.is_dir() {
+        return Err(wrong(&"it is a folder"));
+    }
+    if !kind.is_file() {
+        return Err(wrong(
+            &"it is no regular file, but a pipe or a device; copy it to a file first",
+        ));
+    }
+    let most = limits::BYTES.most;
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| wrong(&error))?;
+    file.take(most + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    if !limits::BYTES.allows(text.len()) {
+        return Err(wrong(&format!("it has more than {most} bytes, which are allowed")));
+    }
+    Ok(text)
 }
 
 /// The script in a file.
 pub fn script(path: &Path) -> Result<ScriptFile, CliError> {
     Ok(Script::parse(&path.display().to_string(), &text(path)?)?)
+}
+
+/// The requests of a script, which must be one of `system`.
+pub fn requests(
+    path: &Path,
+    given: Given,
+    system: &System,
+) -> Result<Vec<ClientRequest>, CliError> {
+    let playable = Playable::new(script(path)?, given.systems)?;
+    if playable.system.name != system.name {
+        let (own, asked) = (&playable.system.name, &system.name);
+        let wrong = format!("its requests are for {own}, and {asked} is searched");
+        let fix = format!("give a script of {asked}, or explore {own}");
+        return Err(playable.file.object(ScriptPlace::System, wrong, fix).into());
+    }
+    Ok(playable.file.script.scenario.requests)
 }
 
 /// A script and, if another than its own, the variant to play it on.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thunderhead_props::{Expected, PLATFORM, System};
-use thunderhead_sim::{Script, fault};
+use thunderhead_sim::{Script, fault, printable};
 
 use super::{Answer, CliError, Given, input};
 
@@ -18,7 +18,7 @@ pub struct Args {
 }
 
 pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
-    let scenarios = scenarios(&args.scenarios)?;
+    let (scenarios, unreadable) = scenarios(&args.scenarios);
     let mut text = String::from("Systems\n");
     for system in given.systems.iter() {
         describe(&mut text, system);
@@ -34,10 +34,13 @@ pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
     }
     text += "\nScenarios\n";
     for (path, script) in &scenarios {
-        let _ = writeln!(text, "  {}\n      {}", path.display(), script.story);
+        let _ = writeln!(text, "  {}\n      {}", input::shown(path), printable(&script.story));
     }
     if scenarios.is_empty() {
-        let _ = writeln!(text, "  none in {}", args.scenarios.display());
+        let _ = writeln!(text, "  none in {}", input::shown(&args.scenarios));
+    }
+    for (path, _) in &unreadable {
+        let _ = writeln!(text, "  {}\n      not readable: see the message", input::shown(path));
     }
     let json = json!({
         "systems": given.systems.iter().map(document).collect::<Vec<_>>(),
@@ -50,8 +53,15 @@ pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
             "system": script.system,
             "variant": script.variant,
         })).collect::<Vec<_>>(),
+        "unreadable": unreadable.iter().map(|(path, error)| json!({
+            "file": path.display().to_string(),
+            "error": error.to_string(),
+        })).collect::<Vec<_>>(),
     });
-    Ok(Answer { text, json, code: 0 })
+    let notes: Vec<String> =
+        unreadable.iter().map(|(_, error)| format!("error: {error}")).collect();
+    let code = unreadable.first().map_or(0, |(_, error)| error.code());
+    Ok(Answer { text, json, code, notes })
 }
 
 fn describe(text: &mut String, system: &System) {
@@ -96,12 +106,20 @@ pub fn expected(expected: &Expected) -> &'static str {
     }
 }
 
-/// The scripts in a folder, sorted by name; empty when there is no such folder.
-fn scenarios(folder: &Path) -> Result<Vec<(PathBuf, Script)>, CliError> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
+/// The scripts in a folder, and the files that are none, sorted by name; empty when there is no such folder.
+#[expect(clippy::type_complexity, reason = "two lists of files, each with what came of it")]
+fn scenarios(folder: &Path) -> (Vec<(PathBuf, Script)>, Vec<(PathBuf, CliError)>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return (Vec::new(), Vec::new()) };
     let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
     let mut paths: Vec<PathBuf> =
         paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
     paths.sort();
-    paths.into_iter().map(|path| Ok((path.clone(), input::script(&path)?.script))).collect()
+    let (mut scripts, mut unreadable) = (Vec::new(), Vec::new());
+    for path in paths {
+        match input::script(&path) {
+            Ok(file) => scripts.push((path, file.script)),
+            Err(error) => unreadable.push((path, error)),
+        }
+    }
+    (scripts, unreadable)
 }

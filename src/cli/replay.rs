@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use thunderhead_props::Violation;
-use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
+use thunderhead_sim::{Failure, Script, printable};
 
 use super::{Answer, CliError, Given, input, run};
 use crate::VERSION;
 use crate::history::History;
 use crate::playable::{Playable, Played};
+use crate::recorded;
 use crate::report::{self, Failing};
 
 /// The arguments of `replay`.
@@ -25,9 +26,10 @@ pub struct Args {
 
 pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
     let text = input::text(&args.file)?;
-    let name = args.file.display().to_string();
+    let name = input::shown(&args.file);
     let other = Script::version_of(&text).filter(|version| version != VERSION);
-    let playable = Script::parse(&name, &text).and_then(|file| Playable::new(file, given.systems));
+    let playable = Script::parse(&args.file.display().to_string(), &text)
+        .and_then(|file| Playable::new(file, given.systems));
     let playable = match (playable, &other) {
         (Ok(playable), _) => playable,
         (Err(error), None) => return Err(error.into()),
@@ -42,90 +44,44 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
         )));
     };
     let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
-    let misfits = misfits(&playable, &failure, &played.run, other.as_deref());
-    Ok(if misfits.is_empty() {
-        same(given.program, &playable, &played, args.wide)
-    } else {
-        differs(given.program, &playable, &failure, &played, &misfits)
+    let misfits = recorded::misfits(&playable, &failure, &played);
+    Ok(match recorded::violation(&failure, &played) {
+        Some(violation) if misfits.is_empty() => {
+            same(given.program, &playable, &played, violation, args.wide)
+        }
+        _ => differs(given.program, &playable, &failure, &played, &misfits),
     })
 }
 
 fn made_by(name: &str, version: &str) -> String {
+    let version = printable(version);
     format!("{name}: made by thunderhead {version}, this is {VERSION}: the run may be another one")
 }
 
-/// The ways in which this run differs from the recorded one.
-fn misfits(playable: &Playable, failure: &Failure, run: &Run, other: Option<&str>) -> Vec<String> {
-    let mut misfits = Vec::new();
-    if let Some(version) = other {
-        misfits.push(made_by(playable.file.name(), version));
-    }
-    if let ScriptChoices::Tape(tape) = &playable.script().choices {
-        misfits.extend(unfitting(tape, run));
-    }
-    let now = run.trace.hash();
-    if now != failure.trace {
-        misfits.push(format!("the trace was {}, now it is {now}", failure.trace));
-    }
-    misfits
-}
-
-/// The lines of a tape that this run never asked for, or asked for with another number of options.
-fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
-    let actors = run.trace.actors();
-    let lines = tape.0.iter().filter_map(|line| {
-        let asked = run.draws.iter().find(|draw| {
-            let now = draw.deviation(actors, line.value);
-            now.site == line.site && now.nth == line.nth
-        });
-        match asked {
-            None => Some(format!("`{line}`: this turn is never reached")),
-            Some(draw) if draw.of != line.of => {
-                Some(format!("`{line}`: there were {} options, now there are {}", line.of, draw.of))
-            }
-            Some(_) => None,
-        }
+fn same(
+    program: &str,
+    playable: &Playable,
+    played: &Played,
+    violation: &Violation,
+    wide: bool,
+) -> Answer {
+    let name = printable(playable.file.name());
+    let mut text = report::explain(&Failing {
+        system: playable.system,
+        run: &played.run,
+        violation,
+        scenario: &playable.script().story,
+        origin: &run::origin(playable),
+        replay: &format!("{program} replay {name}"),
     });
-    lines.collect()
-}
-
-/// The violation to report: that of the recorded promise, or else the first.
-fn recorded<'a>(playable: &Playable, played: &'a Played) -> Option<&'a Violation> {
-    let violations = &played.violations;
-    let promise = playable.script().failure.as_ref().map(|failure| &*failure.promise);
-    let same = violations.iter().find(|violation| Some(&*violation.promise) == promise);
-    same.or(violations.first())
-}
-
-fn same(program: &str, playable: &Playable, played: &Played, wide: bool) -> Answer {
-    let name = playable.file.name();
-    let failing = recorded(playable, played);
-    let text = match failing {
-        None => format!(
-            "{}  the run is the one recorded, and it breaks no promise any more\n",
-            report::good("ok")
-        ),
-        Some(violation) => {
-            let mut text = report::explain(&Failing {
-                system: playable.system,
-                run: &played.run,
-                violation,
-                scenario: &playable.script().story,
-                origin: &run::origin(playable),
-                replay: &format!("{program} replay {name}"),
-            });
-            let see = format!("{program} trace {name}");
-            let history = History::new(playable, played);
-            if wide {
-                let _ = write!(text, "\n{}", history.wide());
-            } else {
-                text += &report::history(&history.folded(), &see);
-            }
-            text
-        }
-    };
-    let json = run::document(playable, played, failing.is_none());
-    Answer { text, json, code: u8::from(failing.is_some()) }
+    let see = format!("{program} trace {name}");
+    let history = History::new(playable, played);
+    if wide {
+        let _ = write!(text, "\n{}", history.wide());
+    } else {
+        text += &report::history(&history.folded(), &see);
+    }
+    Answer { text, json: run::document(playable, played, false), code: 1, notes: Vec::new() }
 }
 
 fn differs(
@@ -135,20 +91,22 @@ fn differs(
     played: &Played,
     misfits: &[String],
 ) -> Answer {
-    let mut text = format!("{}  {} no longer fits\n", report::bad("MISFIT"), playable.file.name());
+    let name = printable(playable.file.name());
+    let mut text = format!("{}  {name} does not fit\n", report::bad("MISFIT"));
     for misfit in misfits {
-        let _ = writeln!(text, "  {misfit}");
+        let _ = writeln!(text, "  {}", printable(misfit));
     }
-    let _ = writeln!(text, "  recorded  {}: {}", failure.promise, failure.message);
-    match recorded(playable, played) {
-        None => text += "  now       every promise holds\n",
-        Some(violation) => {
-            let _ =
-                writeln!(text, "  now       {}: {}", violation.promise, violation.finding.message);
-        }
+    let (promise, message) = (printable(&failure.promise), printable(&failure.message));
+    let _ = writeln!(text, "  recorded  {promise}: {message}");
+    if played.violations.is_empty() {
+        text += "  now       every promise holds\n";
     }
-    let _ = writeln!(text, "  see       {program} trace {}", playable.file.name());
+    for violation in &played.violations {
+        let message = printable(&violation.finding.message);
+        let _ = writeln!(text, "  now       {}: {message}", violation.promise);
+    }
+    let _ = writeln!(text, "  see       {program} trace {name}");
     let mut json = run::document(playable, played, false);
     json["misfits"] = json!(misfits);
-    Answer { text, json, code: 3 }
+    Answer { text, json, code: 3, notes: Vec::new() }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
-use thunderhead_sim::{ScriptChoices, Swarm};
+use thunderhead_sim::{ScriptChoices, Swarm, printable};
 
 use super::{Answer, CliError, Given, input};
 use crate::history::History;
@@ -24,9 +24,9 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     let playable = args.scenario.playable(given)?;
     let played = playable.play()?;
     let ok = played.unmet.is_empty();
-    for idle in &played.idle {
-        eprintln!("note: {}: {idle}", playable.file.name());
-    }
+    let file = printable(playable.file.name());
+    let notes = played.idle.iter().map(|idle| format!("note: {file}: {}", printable(idle)));
+    let notes: Vec<String> = notes.collect();
     let mut text = String::new();
     for violation in &played.violations {
         if played.unmet.contains(&Unmet::Broken(violation.promise.clone())) {
@@ -36,7 +36,7 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
                 violation,
                 scenario: &playable.script().story,
                 origin: &origin(&playable),
-                replay: &format!("{} run {}", given.program, playable.file.name()),
+                replay: &format!("{} run {file}", given.program),
             });
         }
     }
@@ -46,7 +46,7 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     }
     if ok {
         let lines = played.run.trace.events().len();
-        let (good, story) = (report::good("ok"), &playable.script().story);
+        let (good, story) = (report::good("ok"), printable(&playable.script().story));
         let _ = writeln!(text, "{good}  {story}");
         let _ = writeln!(text, "    {lines} events, trace {}", played.run.trace.hash());
     }
@@ -54,10 +54,10 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     if args.wide {
         let _ = write!(text, "\n{}", history.wide());
     } else if !ok {
-        let see = format!("{} trace {}", given.program, playable.file.name());
+        let see = format!("{} trace {file}", given.program);
         text += &report::history(&history.folded(), &see);
     }
-    Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok) })
+    Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok), notes })
 }
 
 /// The JSON document of `run` and `replay`.

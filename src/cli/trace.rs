@@ -30,6 +30,16 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
     let playable = args.scenario.playable(given)?;
     let played = playable.play()?;
     let (run, history) = (&played.run, History::new(&playable, &played));
+    // A long history takes much memory in either form.
+    if given.json {
+        let json = json!({
+            "ok": true,
+            "file": playable.file.name(),
+            "traceHash": run.trace.hash(),
+            "events": run.trace.to_json(),
+        });
+        return Ok(Answer { text: String::new(), json, code: 0, notes: Vec::new() });
+    }
     let text = match args.format {
         Format::Text if args.wide => history.wide(),
         Format::Text => history.short(),
@@ -37,11 +47,5 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
         Format::Mermaid => run.trace.to_mermaid(),
         Format::Html => run.trace.to_html(&playable.file.script.story),
     };
-    let json = json!({
-        "ok": true,
-        "file": playable.file.name(),
-        "traceHash": run.trace.hash(),
-        "events": run.trace.to_json(),
-    });
-    Ok(Answer { text, json, code: 0 })
+    Ok(Answer { text, json: json!(null), code: 0, notes: Vec::new() })
 }

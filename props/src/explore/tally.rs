@@ -1,6 +1,6 @@
 //! Counts runs, and keeps the few smallest failures of each promise, which are shrunk at the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::{Case, Run, TraceHash};
 
@@ -69,6 +69,16 @@ impl<'a> Tally<'a> {
 
     pub fn is_broken(&self, promise: &str) -> bool {
         self.broken.contains_key(promise)
+    }
+
+    /// The smallest failure so far of each promise that is broken and not among `told`.
+    pub fn news(&self, told: &BTreeSet<Name>) -> Vec<(Name, Option<u64>, Case)> {
+        let new = self.broken.iter().filter(|(promise, _)| !told.contains(*promise));
+        let news = new.filter_map(|(promise, failures)| {
+            let (seed, case) = failures.smallest.first()?;
+            Some((promise.clone(), *seed, case.clone()))
+        });
+        news.collect()
     }
 
     pub fn seen(&self) -> Vec<(Name, u64)> {

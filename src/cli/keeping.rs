@@ -1,0 +1,70 @@
+//! Keeps what a search finds: each failure as soon as it is found, so that a search that is stopped leaves it, and
+//! the smallest of each promise at the end.
+
+use std::path::PathBuf;
+
+use thunderhead_props::explore::{Broken, Search};
+
+use super::CliError;
+use crate::failure::{self, Found};
+
+/// The failure files of a command.
+#[derive(Debug, Default)]
+pub struct Keeping {
+    folder: Option<PathBuf>,
+    /// What was written while the search went on, before anything was shrunk.
+    early: Vec<PathBuf>,
+    /// Why something could not be written.
+    wrong: Option<String>,
+}
+
+impl Keeping {
+    /// Files go to the folder `asked` for, which must be one that can be written, or else to the `usual` one, if
+    /// there is any.
+    pub fn new(asked: Option<&PathBuf>, usual: Option<&str>) -> Result<Keeping, CliError> {
+        if let Some(folder) = asked {
+            failure::writable(folder)?;
+        }
+        let folder = asked.cloned().or(usual.map(PathBuf::from));
+        Ok(Keeping { folder, ..Keeping::default() })
+    }
+
+    /// A promise is broken for the first time, in a run that has not been shrunk.
+    pub fn early(&mut self, search: &Search, broken: &Broken) {
+        let written = self.write(search, broken);
+        self.early.extend(written);
+    }
+
+    /// The smallest failure of a promise; the path of its file.
+    pub fn last(&mut self, search: &Search, broken: &Broken) -> Option<PathBuf> {
+        let written = self.write(search, broken);
+        if let Some(path) = &written {
+            self.early.retain(|early| early != path);
+        }
+        written
+    }
+
+    /// Whether everything could be written so far.
+    pub fn well(&self) -> bool {
+        self.wrong.is_none()
+    }
+
+    /// Removes what was written early and has a smaller one now. Returns why something could not be written.
+    pub fn finish(&mut self) -> Option<String> {
+        if self.wrong.is_none() {
+            self.early.drain(..).for_each(|path| drop(std::fs::remove_file(path)));
+        }
+        self.wrong.take()
+    }
+
+    fn write(&mut self, search: &Search, broken: &Broken) -> Option<PathBuf> {
+        let folder = self.folder.as_ref()?;
+        match Found::by(search, broken).write(folder) {
+            Ok(path) => Some(path),
+            Err(error) => {
+                self.wrong.get_or_insert(error.to_string());
+                None
+            }
+        }
+    }
+}

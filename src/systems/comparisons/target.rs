@@ -71,6 +71,10 @@ impl Target {
         }
         // It is never sent, so two URLs that differ in it alone are one.
         url.set_fragment(None);
+        // The standard's spelling may be longer than what was asked for.
+        if url.as_str().len() > LENGTH_MAX {
+            return Err(Refused::TooLong);
+        }
         Ok(Target(url))
     }
 

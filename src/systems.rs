@@ -14,6 +14,8 @@ mod uploads;
 
 use thunderhead_props::System;
 
+pub use comparisons::target::{Refused, Target};
+
 /// Every system of this project.
 pub fn all() -> [&'static System; 5] {
     [

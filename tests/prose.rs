@@ -34,10 +34,11 @@ fn no_line_of_prose_is_wider_than_a_page() {
 
 #[test]
 fn every_file_that_the_prose_names_exists() {
-    const FOLDERS: [&str; 10] = [
+    const FOLDERS: [&str; 11] = [
         "benches/",
         "docs/",
         "examples/",
+        "fuzz/",
         "model/",
         "props/",
         "scenarios/",

@@ -12,7 +12,7 @@ mod probe;
 mod ring;
 mod routes;
 mod sites;
-mod target;
+pub(super) mod target;
 mod wire;
 mod workflow;
 mod workload;

@@ -1,0 +1,82 @@
+//! A few seconds of every input: the corpus, and new inputs that proptest chooses.
+
+use proptest::prelude::*;
+use thunderhead_fuzz::mutation::mutated;
+use thunderhead_fuzz::{ALL, Input, files};
+
+fn named(name: &str) -> Input {
+    ALL.into_iter().find(|input| input.name == name).expect("there is such an input")
+}
+
+/// Reads `cases` new inputs. What fails is told by its number and its text.
+fn holds(name: &str, cases: u32) {
+    let input = named(name);
+    let mut known = (input.examples)();
+    known.extend(files(&input.corpus()).into_iter().map(|(_, bytes)| bytes));
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(seed in any::<u64>())| {
+        let bytes = mutated(seed, &known, input.words);
+        let read = (input.check)(&bytes);
+        prop_assert!(read.is_ok(), "{:?}\n{}", read, String::from_utf8_lossy(&bytes));
+    });
+}
+
+#[test]
+fn everything_in_the_corpus_is_read_or_refused() {
+    for input in ALL {
+        let files = files(&input.corpus());
+        assert!(!files.is_empty(), "{} has no corpus", input.name);
+        for (name, bytes) in files {
+            assert_eq!((input.check)(&bytes), Ok(()), "{}/{name}", input.name);
+        }
+    }
+}
+
+#[test]
+fn every_example_is_valid_and_holds() {
+    for input in ALL {
+        for bytes in (input.examples)() {
+            assert_eq!((input.check)(&bytes), Ok(()), "{}", String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+#[test]
+fn scripts_are_read_or_refused() {
+    holds("scripts", 400);
+}
+
+#[test]
+fn tapes_are_read_or_refused() {
+    holds("tapes", 400);
+}
+
+#[test]
+fn failure_files_are_read_or_refused() {
+    holds("failures", 300);
+}
+
+#[test]
+fn notifications_are_read_or_refused() {
+    holds("notifications", 4_000);
+}
+
+#[test]
+fn addresses_are_allowed_or_refused() {
+    holds("addresses", 8_000);
+}
+
+#[test]
+fn mutations_of_one_number_are_the_same_and_most_scripts_are_still_toml() {
+    let input = named("scripts");
+    let examples = (input.examples)();
+    assert_eq!(mutated(7, &examples, input.words), mutated(7, &examples, input.words));
+    let parsed = (0..400).filter(|seed| {
+        let bytes = mutated(*seed, &examples, input.words);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        thunderhead_sim::Script::parse("a.toml", &text)
+            .err()
+            .is_none_or(|error| !error.wrong.starts_with("not TOML"))
+    });
+    assert!(parsed.count() > 80, "too few inputs get beyond the grammar");
+}

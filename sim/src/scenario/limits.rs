@@ -142,6 +142,10 @@ mod tests {
         assert_eq!(sent(1 << 20, 6), None);
         assert_eq!(sent(100, 10_000), None);
         assert!(sent(1 << 20, 8).unwrap_or_default().contains("8388608"));
+        let header = format!("{{ x = \"{}\" }}", "h".repeat(1 << 20));
+        let request = format!("{{ fetch = \"GET /\", headers = {header}, retries = 8 }}");
+        let error = refused("requests", &format!("[{request}]"));
+        assert!(error.unwrap_or_default().contains("8388608"));
     }
 
     #[test]

@@ -357,8 +357,9 @@ impl<'a> Reader<'a> {
 
 /// How many bytes a request sends, with all its retries.
 fn sent(client: &ClientRequest) -> u64 {
-    ((client.request.body.len() + client.request.path.len()) as u64)
-        .saturating_mul(u64::from(client.retries) + 1)
+    let headers = client.request.headers.iter().map(|(name, value)| name.len() + value.len());
+    let length = client.request.body.len() + client.request.path.len() + headers.sum::<usize>();
+    (length as u64).saturating_mul(u64::from(client.retries) + 1)
 }
 
 /// The faults that take `by`, for an error message.

@@ -19,7 +19,7 @@ use crate::services::r2;
 
 impl State {
     /// A service has applied a call: records the effect, sends R2's notifications, and answers.
-    pub(crate) fn took_effect(
+    pub(super) fn took_effect(
         &mut self,
         call: CallId,
         copy: bool,

@@ -1,0 +1,79 @@
+//! How a call takes effect on the service it was made to: one arm for each service.
+
+use crate::engine::ids::{CallId, SocketId};
+use crate::engine::services::Service;
+use crate::engine::verdict::Verdict;
+use crate::engine::world::State;
+use crate::protocol::op::Op;
+use crate::protocol::outcome::{Error, Reply};
+use crate::protocol::trace::EventKind;
+use crate::services::{d1, queue, workflow};
+
+impl State {
+    /// A call takes effect on the service it was made to.
+    pub fn effect(&mut self, call: CallId, copy: bool) {
+        let (now, verdict) = (self.now, self.calls[call].verdict.as_deref());
+        let (service, outcome) = match self.trace.op(call.0) {
+            Op::R2(op) => {
+                let applied = self.services.r2.apply(now, op);
+                let outcome = applied.reply.map(Reply::R2).map_err(Error::R2);
+                let notifications = applied.notifications;
+                return self.took_effect(call, copy, Service::R2.host(), outcome, notifications);
+            }
+            Op::Queue(op) => {
+                let reply = self.services.queues.apply(now, op);
+                (Service::Queues, reply.map(Reply::Queue).map_err(Error::Queue))
+            }
+            Op::Notify { queue, event } => {
+                let body = queue::MessageBody::json(event).expect("a notification is JSON");
+                let reply = self.services.queues.apply(now, &queue::Op::send(queue, body));
+                (Service::Queues, reply.map(Reply::Queue).map_err(Error::Queue))
+            }
+            Op::Ai(op) => {
+                let most = match verdict {
+                    Some(Verdict::FewLabels(most)) => *most,
+                    _ => usize::MAX,
+                };
+                let labels = self.services.ai.apply(op);
+                let labels = labels.map(|labels| labels.into_iter().take(most).collect());
+                (Service::Ai, labels.map(Reply::Ai).map_err(Error::Ai))
+            }
+            Op::D1(op) => {
+                let stale = match verdict {
+                    Some(Verdict::StaleRead(lag)) => {
+                        Some(op.clone().read_from(d1::ReadFrom::Replica { lag: *lag }))
+                    }
+                    _ => None,
+                };
+                let applied = self.services.d1.apply(now, stale.as_ref().unwrap_or(op));
+                if !applied.changes.is_empty() {
+                    let changes = applied.changes.into();
+                    self.record(Service::D1.host(), EventKind::Rows { changes });
+                }
+                (Service::D1, applied.reply.map(Reply::D1).map_err(Error::D1))
+            }
+            Op::Workflow(op) => {
+                let odd = match verdict {
+                    Some(Verdict::FalseExists(way)) => workflow::Anomaly::of(op).get(*way).copied(),
+                    _ => None,
+                };
+                let applied = self.services.workflows.apply_with(now, op, odd);
+                let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
+                self.took_effect(call, copy, Service::Workflows.host(), outcome, Vec::new());
+                return self.follow(applied.follow);
+            }
+            Op::Push { socket, message } => {
+                let (socket, message) = (SocketId(*socket), message.clone());
+                let client = self.objects.sockets[socket].client;
+                if let Some(reader) = self.objects.sockets.receive(socket, message) {
+                    self.wake(reader);
+                }
+                // A message on a connection has no answer, which is what `copy` means here.
+                return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+            }
+            op => unreachable!("{op} is handled by a host"),
+        };
+        self.took_effect(call, copy, service.host(), outcome, Vec::new());
+        self.schedule_pumps();
+    }
+}

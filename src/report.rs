@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 use std::io::IsTerminal;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use thunderhead_props::{System, Violation};
 use thunderhead_sim::{EventKind, Run};
+
+use crate::failure::Found;
 
 /// The longest history that is printed with its failure; `trace` shows longer ones.
 const SHORT: usize = 60;
@@ -43,6 +46,34 @@ pub fn explain(failing: &Failing) -> String {
     let _ = writeln!(text, "  from   {origin}");
     let _ = writeln!(text, "  replay {replay}");
     text
+}
+
+/// A failure that was written to `file`: the five lines, and its history with the offending line marked.
+pub fn failure(found: &Found, program: &str, file: &Path, origin: &str) -> String {
+    let (run, file) = (found.run, file.display());
+    let explained = explain(&Failing {
+        system: found.system,
+        run,
+        violation: found.violation,
+        scenario: &story(found),
+        origin,
+        replay: &format!("{program} replay {file}"),
+    });
+    let broken_at: Vec<usize> = found.violation.finding.event.into_iter().collect();
+    let see = format!("{program} trace {file}");
+    format!("{explained}{}\n", history(&run.trace.folded(&broken_at), &see))
+}
+
+fn story(found: &Found) -> String {
+    format!(
+        "{} {}: {}, {}, {}, {}",
+        found.system.name,
+        found.variant.name,
+        count(found.case.scenario.requests.len(), "request", "requests"),
+        count(found.case.tape.len(), "deviation", "deviations"),
+        count(found.run.crashes, "crash", "crashes"),
+        count(faults(found.run), "other fault", "other faults"),
+    )
 }
 
 /// A folded history, when it fits on a screen.

@@ -11,14 +11,15 @@ use super::progress::Progress;
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, Given, input};
 use crate::failure::Found;
-use crate::report::{self, Failing};
+use crate::playable;
+use crate::report;
 
 /// The arguments of `explore`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The system to search; `list` names all of them.
     system: String,
-    /// The variant to search [default: the reference, which must hold].
+    /// The variant to search [default: the first, which is the reference].
     #[arg(long)]
     variant: Option<String>,
     /// How many runs [default: 1000; for enumerate, all within the bounds].
@@ -27,7 +28,7 @@ pub struct Args {
     /// The first seed: run number n has seed S + n.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How runs are chosen.
+    /// How runs are chosen: random, pct, enumerate or guided.
     #[arg(long, default_value = "random", value_parser = strategy)]
     strategy: Strategy,
     /// How many crashes a run may draw.
@@ -70,14 +71,19 @@ pub fn jobs(asked: Option<u16>) -> usize {
 pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let faults: FaultSet = args.faults.iter().copied().collect();
+    let system = input::system(given, &args.system)?;
+    let variant = input::variant(system, args.variant.as_deref())?;
     let requests = match &args.requests {
-        Some(path) => Some(input::script(path)?.script.scenario.requests),
+        Some(path) => {
+            let file = input::script(path)?;
+            playable::workers(&file, system, variant)?;
+            Some(file.script.scenario.requests)
+        }
         None => None,
     };
-    let system = input::system(given, &args.system)?;
     let search = Search {
         system,
-        variant: input::variant(system, args.variant.as_deref())?,
+        variant,
         strategy: args.strategy,
         seed: args.seed,
         runs: args.runs.unwrap_or(usual),
@@ -113,21 +119,10 @@ fn text(
     files: &[PathBuf],
     speed: u64,
 ) -> String {
-    let mut text = String::new();
+    let mut text = summary(program, findings, files);
     for (broken, file) in findings.broken.iter().zip(files) {
-        let replay = format!("{program} replay {}", file.display());
-        text += &report::explain(&Failing {
-            system: search.system,
-            run: &broken.run,
-            violation: &broken.violation,
-            scenario: &story(search, broken),
-            origin: &origin(search, broken),
-            replay: &replay,
-        });
-        let broken_at: Vec<usize> = broken.violation.finding.event.into_iter().collect();
-        let folded = broken.run.trace.folded(&broken_at);
-        text += &report::history(&folded, &format!("{program} trace {}", file.display()));
-        text.push('\n');
+        let found = Found::by(search, broken);
+        text += &report::failure(&found, program, file, &origin(search, broken));
     }
     let verdict = match findings.broken.len() {
         0 => report::good("every promise held"),
@@ -153,16 +148,25 @@ fn text(
     text
 }
 
-fn story(search: &Search, broken: &Broken) -> String {
-    format!(
-        "{} {}: {}, {}, {}, {}",
-        search.system.name,
-        search.variant.name,
-        report::count(broken.case.scenario.requests.len(), "request", "requests"),
-        report::count(broken.case.tape.len(), "deviation", "deviations"),
-        report::count(broken.run.crashes, "crash", "crashes"),
-        report::count(report::faults(&broken.run), "other fault", "other faults"),
-    )
+/// One line for each of several failures, before they are told one by one.
+fn summary(program: &str, findings: &Findings, files: &[PathBuf]) -> String {
+    let mut text = String::new();
+    if findings.broken.len() < 2 {
+        return text;
+    }
+    let _ = writeln!(text, "{} promises are broken:", findings.broken.len());
+    for (broken, file) in findings.broken.iter().zip(files) {
+        let _ = writeln!(
+            text,
+            "  {} ({}, {})\n      {program} replay {}",
+            broken.violation.promise,
+            report::count(broken.times, "run", "runs"),
+            report::count(broken.case.tape.len(), "deviation", "deviations"),
+            file.display(),
+        );
+    }
+    text.push('\n');
+    text
 }
 
 fn origin(search: &Search, broken: &Broken) -> String {

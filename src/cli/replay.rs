@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use thunderhead_props::Violation;
-use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Tape};
+use thunderhead_sim::{Failure, FaultSet, Run, Script, ScriptChoices, Tape};
 
 use super::{Answer, CliError, Given, input, run};
 use crate::VERSION;
 use crate::history::History;
-use crate::playable::{Playable, Played};
+use crate::playable::{Playable, Played, asked};
 use crate::report::{self, Failing};
 
 /// The arguments of `replay`.
@@ -61,7 +61,7 @@ fn misfits(playable: &Playable, failure: &Failure, run: &Run, other: Option<&str
         misfits.push(made_by(playable.file.name(), version));
     }
     if let ScriptChoices::Tape(tape) = &playable.script().choices {
-        misfits.extend(unfitting(tape, run));
+        misfits.extend(unfitting(tape, playable.script().scenario.drawn_faults, run));
     }
     let now = run.trace.hash();
     if now != failure.trace {
@@ -71,20 +71,14 @@ fn misfits(playable: &Playable, failure: &Failure, run: &Run, other: Option<&str
 }
 
 /// The lines of a tape that this run never asked for, or asked for with another number of options.
-fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
-    let actors = run.trace.actors();
-    let lines = tape.0.iter().filter_map(|line| {
-        let asked = run.draws.iter().find(|draw| {
-            let now = draw.deviation(actors, line.value);
-            now.site == line.site && now.nth == line.nth
-        });
-        match asked {
-            None => Some(format!("`{line}`: this turn is never reached")),
-            Some(draw) if draw.of != line.of => {
-                Some(format!("`{line}`: there were {} options, now there are {}", line.of, draw.of))
-            }
-            Some(_) => None,
+fn unfitting(tape: &Tape, drawn: FaultSet, run: &Run) -> Vec<String> {
+    let told = tape.0.iter().zip(tape.in_words(drawn));
+    let lines = told.filter_map(|(line, said)| match asked(line, run) {
+        None => Some(format!("`{said}`: this turn is never reached")),
+        Some(draw) if draw.of != line.of => {
+            Some(format!("`{said}`: there were {} options, now there are {}", line.of, draw.of))
         }
+        Some(_) => None,
     });
     lines.collect()
 }

@@ -7,6 +7,7 @@ pub mod history;
 pub mod playable;
 pub mod report;
 pub mod systems;
+pub mod testing;
 
 pub use cli::main;
 pub use thunderhead_props as props;

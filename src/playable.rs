@@ -77,11 +77,17 @@ impl<'a> Playable<'a> {
     }
 
     /// Plays the script's requests and faults on another variant, of which all that is expected is that
-    /// its promises hold.
+    /// its promises hold. Faults on what that variant does not have are left out.
     pub fn on(self, variant: &'a Variant) -> Playable<'a> {
         let mut file = self.file;
         file.script.variant = Some(variant.name.to_string());
         file.script.expect = None;
+        let (roster, scenario) =
+            (Roster::of(&|cloud| variant.mount(cloud)), &mut file.script.scenario);
+        let clients: Vec<&str> = scenario.requests.iter().map(|sent| &*sent.from).collect();
+        scenario
+            .faults
+            .retain(|rule| rule.fault.on_host() || roster.can_match(&rule.on, &clients).is_ok());
         Playable { file, variant, ..self }
     }
 

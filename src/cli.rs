@@ -5,6 +5,7 @@
 
 mod check;
 mod explore;
+mod help;
 mod inference;
 mod input;
 mod list;
@@ -51,7 +52,7 @@ enum Command {
     Replay(replay::Args),
     /// Show the history of a scenario or a failure.
     Trace(trace::Args),
-    /// List systems, variants, promises, faults and scenarios.
+    /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
 }
 
@@ -155,7 +156,7 @@ struct Given<'a> {
 pub fn main(systems: &[&System]) -> ExitCode {
     let program = program();
     let shown = program.clone();
-    let cli = parse::<Command>(|command| {
+    let cli = parse::<Command>(systems, |command| {
         let version = concat!("with thunderhead ", env!("CARGO_PKG_VERSION"));
         command.version(version).display_name(shown.clone()).bin_name(shown)
     });
@@ -167,7 +168,7 @@ pub fn main(systems: &[&System]) -> ExitCode {
 
 /// The program of this project: every command of [`main`], and those that run `thunderhead-model`.
 pub fn project(systems: &[&System]) -> ExitCode {
-    let cli = parse::<ProjectCommand>(|command| command.version(VERSION));
+    let cli = parse::<ProjectCommand>(systems, |command| command.version(VERSION));
     let program = program();
     let mut as_json = cli.json;
     let answer = match &cli.command {
@@ -193,8 +194,11 @@ fn program() -> String {
 }
 
 /// Reads the command line. Bad usage, `--help` and `--version` end the program here.
-fn parse<C: Subcommand>(adapt: impl FnOnce(clap::Command) -> clap::Command) -> Cli<C> {
-    let matches = adapt(Cli::<C>::command()).get_matches();
+fn parse<C: Subcommand>(
+    systems: &[&System],
+    adapt: impl FnOnce(clap::Command) -> clap::Command,
+) -> Cli<C> {
+    let matches = help::with_names(adapt(Cli::<C>::command()), systems).get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 

@@ -9,6 +9,7 @@ mod help;
 mod inference;
 mod input;
 mod list;
+mod new;
 mod progress;
 mod replay;
 mod run;
@@ -61,6 +62,8 @@ enum Command {
 enum ProjectCommand {
     #[command(flatten)]
     Every(Command),
+    /// Write a crate with a small system of your own to begin from.
+    New(new::Args),
     /// Say what is in images (runs thunderhead-model).
     Classify(inference::Args),
     /// Get the weights of the classifier (fetch), or describe them (info); runs thunderhead-model.
@@ -166,7 +169,7 @@ pub fn main(systems: &[&System]) -> ExitCode {
     print(answer, cli.json)
 }
 
-/// The program of this project: every command of [`main`], and those that run `thunderhead-model`.
+/// The program of this project: every command of [`main`], `new`, and those that run `thunderhead-model`.
 pub fn project(systems: &[&System]) -> ExitCode {
     let cli = parse::<ProjectCommand>(systems, |command| command.version(VERSION));
     let program = program();
@@ -175,6 +178,7 @@ pub fn project(systems: &[&System]) -> ExitCode {
         ProjectCommand::Every(command) => Catalogue::new(systems)
             .map_err(CliError::from)
             .and_then(|systems| answer(Given { systems, program: &program }, command)),
+        ProjectCommand::New(args) => new::new(args),
         ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
             as_json |= args.want_json();
             match inference::run() {

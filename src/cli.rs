@@ -5,10 +5,12 @@
 
 mod check;
 mod explore;
+mod help;
 mod inference;
 mod input;
 mod keeping;
 mod list;
+mod new;
 mod output;
 mod progress;
 mod replay;
@@ -52,7 +54,7 @@ enum Command {
     Replay(replay::Args),
     /// Show the history of a scenario or a failure.
     Trace(trace::Args),
-    /// List systems, variants, promises, faults and scenarios.
+    /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
 }
 
@@ -61,6 +63,8 @@ enum Command {
 enum ProjectCommand {
     #[command(flatten)]
     Every(Command),
+    /// Write a crate with a small system of your own to begin from.
+    New(new::Args),
     /// Say what is in images (runs thunderhead-model).
     Classify(inference::Args),
     /// Get the weights of the classifier (fetch), or describe them (info); runs thunderhead-model.
@@ -163,7 +167,7 @@ struct Given<'a> {
 pub fn main(systems: &[&System]) -> ExitCode {
     let program = program();
     let shown = program.clone();
-    let cli = parse::<Command>(|command| {
+    let cli = parse::<Command>(systems, |command| {
         let version = concat!("with thunderhead ", env!("CARGO_PKG_VERSION"));
         command.version(version).display_name(shown.clone()).bin_name(shown)
     });
@@ -173,9 +177,9 @@ pub fn main(systems: &[&System]) -> ExitCode {
     print(answer, cli.json)
 }
 
-/// The program of this project: every command of [`main`], and those that run `thunderhead-model`.
+/// The program of this project: every command of [`main`], `new`, and those that run `thunderhead-model`.
 pub fn project(systems: &[&System]) -> ExitCode {
-    let cli = parse::<ProjectCommand>(|command| command.version(VERSION));
+    let cli = parse::<ProjectCommand>(systems, |command| command.version(VERSION));
     let program = program();
     let mut as_json = cli.json;
     let answer = match &cli.command {
@@ -184,6 +188,7 @@ pub fn project(systems: &[&System]) -> ExitCode {
                 answer(Given { systems, program: &program, json: cli.json }, command)
             })
         }
+        ProjectCommand::New(args) => new::new(args),
         ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
             as_json |= args.want_json();
             match inference::run() {
@@ -203,8 +208,11 @@ fn program() -> String {
 }
 
 /// Reads the command line. Bad usage, `--help` and `--version` end the program here.
-fn parse<C: Subcommand>(adapt: impl FnOnce(clap::Command) -> clap::Command) -> Cli<C> {
-    let matches = adapt(Cli::<C>::command()).try_get_matches();
+fn parse<C: Subcommand>(
+    systems: &[&System],
+    adapt: impl FnOnce(clap::Command) -> clap::Command,
+) -> Cli<C> {
+    let matches = help::with_names(adapt(Cli::<C>::command()), systems).try_get_matches();
     matches.and_then(|matches| Cli::from_arg_matches(&matches)).unwrap_or_else(|error| {
         let code = u8::try_from(error.exit_code()).unwrap_or(2);
         let shown = error.render();

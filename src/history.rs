@@ -75,7 +75,7 @@ impl<'a> History<'a> {
             ScriptChoices::Seed(seed) => words.push(format!("others, drawn by seed {seed}")),
             ScriptChoices::Tape(tape) if tape.0.is_empty() => {}
             ScriptChoices::Tape(tape) => {
-                let lines: Vec<String> = tape.0.iter().map(ToString::to_string).collect();
+                let lines = tape.in_words(script.scenario.drawn_faults);
                 words.push(format!("as recorded: {}", lines.join(", ")));
             }
         }

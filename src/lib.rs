@@ -8,6 +8,7 @@ pub mod playable;
 pub mod recorded;
 pub mod report;
 pub mod systems;
+pub mod testing;
 
 pub use cli::main;
 pub use thunderhead_props as props;

@@ -1,11 +1,12 @@
 //! A script that can be played: its names are looked up, its run is played and judged.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use thunderhead_props::{Check, Name, Promise, System, Variant, Violation, quietly, search};
 use thunderhead_sim::{
-    Event, EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptError,
-    ScriptFile, ScriptPlace, ScriptedFault, SetupError, closest,
+    Event, EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptChoices,
+    ScriptError, ScriptFile, ScriptPlace, ScriptedFault, SetupError, Site, closest,
 };
 
 use crate::catalogue::Catalogue;
@@ -77,11 +78,17 @@ impl<'a> Playable<'a> {
     }
 
     /// Plays the script's requests and faults on another variant, of which all that is expected is that
-    /// its promises hold.
+    /// its promises hold. Faults on what that variant does not have are left out.
     pub fn on(self, variant: &'a Variant) -> Playable<'a> {
         let mut file = self.file;
         file.script.variant = Some(variant.name.to_string());
         file.script.expect = None;
+        let (roster, scenario) =
+            (Roster::of(&|cloud| variant.mount(cloud)), &mut file.script.scenario);
+        let clients: Vec<&str> = scenario.requests.iter().map(|sent| &*sent.from).collect();
+        scenario
+            .faults
+            .retain(|rule| rule.fault.on_host() || roster.can_match(&rule.on, &clients).is_ok());
         Playable { file, variant, ..self }
     }
 
@@ -127,8 +134,12 @@ impl<'a> Playable<'a> {
     }
 }
 
-/// Refuses a script that names a worker that does not exist.
-fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), ScriptError> {
+/// Refuses a script that names a worker that does not exist, or faults that can strike nothing.
+pub(crate) fn workers(
+    file: &ScriptFile,
+    system: &System,
+    variant: &Variant,
+) -> Result<(), ScriptError> {
     let scenario = &file.script.scenario;
     let roster = Roster::of(&|cloud| variant.mount(cloud));
     for (index, send) in scenario.requests.iter().enumerate() {
@@ -152,6 +163,12 @@ fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), 
             let fix = closest(&name, known.iter().map(String::as_str));
             return Err(file.object(place, wrong, fix));
         }
+        if is_call {
+            let clients: Vec<&str> = scenario.requests.iter().map(|sent| &*sent.from).collect();
+            roster.can_match(&Filter::parse(on), &clients).map_err(|unmatched| {
+                file.object(place, format!("{}: {}", system.name, unmatched.wrong), unmatched.fix)
+            })?;
+        }
         let mut rules = scenario.faults.iter().filter(|rule| rule.on.call() == name);
         let of_object = |rule: &ScriptedFault| rule.fault == Fault::Evict || rule.code.is_some();
         if !is_call && rules.any(of_object) && !roster.is_object(&name) {
@@ -171,6 +188,12 @@ fn workers(file: &ScriptFile, system: &System, variant: &Variant) -> Result<(), 
 
 /// Refuses a script that expects something of an unknown promise, or the wrong kind of thing.
 fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
+    let recorded = file.script.failure.iter().map(|failure| &failure.promise);
+    if let Some(unknown) = recorded.into_iter().find(|name| system.promise(name).is_none()) {
+        let known = system.promises().map(|promise| &*promise.name);
+        let wrong = format!("{} promises no `{unknown}`", system.name);
+        return Err(file.object(ScriptPlace::Failure, wrong, closest(unknown, known)));
+    }
     for (index, expect) in file.script.expect.iter().flatten().enumerate() {
         let place = ScriptPlace::Expect(index);
         let Some(promise) = system.promise(&expect.promise) else {
@@ -224,5 +247,21 @@ fn idle(script: &Script, run: &Run) -> Vec<String> {
     let idle = idle.map(|rule| format!("the fault `{}` on `{}` never struck", rule.fault, rule.on));
     let alive = script.scenario.kills.iter().filter(|kill| !killed(kill));
     let alive = alive.map(|kill| format!("`{}` was not there to die at {}", kill.host, kill.at));
-    idle.chain(alive).collect()
+    idle.chain(alive).chain(unreached(script, run)).collect()
+}
+
+/// The lines of a tape whose turn never came.
+fn unreached(script: &Script, run: &Run) -> Vec<String> {
+    let ScriptChoices::Tape(tape) = &script.choices else { return Vec::new() };
+    let told = tape.0.iter().zip(tape.in_words(script.scenario.drawn_faults));
+    let asked = asked(run);
+    let unreached = told.filter(|(line, _)| !asked.contains_key(&(line.site.clone(), line.nth)));
+    unreached.map(|(_, said)| format!("`{said}`: this turn is never reached")).collect()
+}
+
+/// The number of options at each turn of each place where the run asked what happens next.
+pub(crate) fn asked(run: &Run) -> BTreeMap<(Site, u32), u32> {
+    let actors = run.trace.actors();
+    let draws = run.draws.iter().map(|draw| draw.deviation(actors, draw.value));
+    draws.map(|draw| ((draw.site, draw.nth), draw.of)).collect()
 }

@@ -1,12 +1,10 @@
 //! Whether a failure file is what it says: the run that it records, with the violation that it records.
 
-use std::collections::BTreeMap;
-
 use thunderhead_props::Violation;
-use thunderhead_sim::{Failure, Run, Script, ScriptChoices, Site, Tape, printable};
+use thunderhead_sim::{Failure, FaultSet, Run, Script, ScriptChoices, Tape, printable};
 
 use crate::VERSION;
-use crate::playable::{Playable, Played};
+use crate::playable::{Playable, Played, asked};
 
 /// The violation that a failure file records, among those of the run: of the same promise, with the same message.
 pub fn violation<'a>(failure: &Failure, played: &'a Played) -> Option<&'a Violation> {
@@ -28,7 +26,9 @@ pub fn misfits(playable: &Playable, failure: &Failure, played: &Played) -> Vec<S
     }
     let run = &played.run;
     if let ScriptChoices::Tape(tape) = &playable.script().choices {
-        misfits.extend(unfitting(tape, run).into_iter().map(|wrong| format!("`tape`: {wrong}")));
+        let drawn = playable.script().scenario.drawn_faults;
+        let wrong = unfitting(tape, drawn, run).into_iter();
+        misfits.extend(wrong.map(|wrong| format!("`tape`: {wrong}")));
     }
     let now = run.trace.hash();
     if now != failure.trace {
@@ -71,12 +71,10 @@ fn changed(script: &Script) -> String {
 }
 
 /// The lines of a tape that this run never asked for, or asked for with another number of options.
-fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
-    let actors = run.trace.actors();
-    let draws = run.draws.iter().map(|draw| draw.deviation(actors, draw.value));
-    let asked: BTreeMap<(Site, u32), u32> =
-        draws.map(|draw| ((draw.site, draw.nth), draw.of)).collect();
-    let lines = tape.0.iter().filter_map(|line| {
+fn unfitting(tape: &Tape, drawn: FaultSet, run: &Run) -> Vec<String> {
+    let asked = asked(run);
+    let told = tape.0.iter().zip(tape.in_words(drawn));
+    let lines = told.filter_map(|(line, said)| {
         let wrong = match asked.get(&(line.site.clone(), line.nth)) {
             None => "this turn is never reached".into(),
             Some(of) if *of != line.of => {
@@ -84,7 +82,7 @@ fn unfitting(tape: &Tape, run: &Run) -> Vec<String> {
             }
             Some(_) => return None,
         };
-        Some(format!("`{}`: {wrong}", printable(&line.to_string())))
+        Some(format!("`{}`: {wrong}", printable(&said)))
     });
     lines.collect()
 }

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use thunderhead_props::{System, Violation};
 use thunderhead_sim::{EventKind, Run, printable};
 
+use crate::failure::Found;
+
 /// The longest history that is printed with its failure; `trace` shows longer ones.
 const SHORT: usize = 60;
 
@@ -43,6 +45,34 @@ pub fn explain(failing: &Failing) -> String {
     let _ = writeln!(text, "  from   {}", printable(origin));
     let _ = writeln!(text, "  replay {}", printable(replay));
     text
+}
+
+/// A failure that was written to `file`: the five lines, and its history with the offending line marked.
+pub fn failure(found: &Found, program: &str, file: &str, origin: &str) -> String {
+    let run = found.run;
+    let explained = explain(&Failing {
+        system: found.system,
+        run,
+        violation: found.violation,
+        scenario: &story(found),
+        origin,
+        replay: &format!("{program} replay {file}"),
+    });
+    let broken_at: Vec<usize> = found.violation.finding.event.into_iter().collect();
+    let see = format!("{program} trace {file}");
+    format!("{explained}{}\n", history(&run.trace.folded(&broken_at), &see))
+}
+
+fn story(found: &Found) -> String {
+    format!(
+        "{} {}: {}, {}, {}, {}",
+        found.system.name,
+        found.variant.name,
+        count(found.case.scenario.requests.len(), "request", "requests"),
+        count(found.case.tape.len(), "deviation", "deviations"),
+        count(found.run.crashes, "crash", "crashes"),
+        count(faults(found.run), "other fault", "other faults"),
+    )
 }
 
 /// A folded history, when it fits on a screen.

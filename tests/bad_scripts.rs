@@ -59,6 +59,12 @@ fn unknown_names_are_met_with_the_known_ones() {
     line("fault", faults, 20, &["unknown fault `gremlins`", "known are: delay, fail"]);
     let faults = "faults = [{ kind = \"fail\", on = \"r2.pot x\" }]";
     line("call", faults, 33, &["no call `r2.pot`", "did you mean `r2.put`?"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"rely>r2.put\" }]";
+    line("caller", faults, 33, &["nobody called `rely` makes calls here", "mean `relay`?"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"r2.put photo/*\" }]";
+    line("target", faults, 33, &["no `r2.put` is about `photo/*` here", "mean `photos/*`?"]);
+    let faults = "faults = [{ kind = \"fail\", on = \"queue.send upload\" }]";
+    line("queue", faults, 33, &["about `upload` here", "mean `uploads`?"]);
     let faults = "faults = [{ kind = \"fail\", on = \"r2.put\", code = 10002 }]";
     line("code", faults, 50, &["code 10002", "did you mean `10001`?"]);
     let faults = "faults = [{ kind = \"fail\", on = \"ai.run\", code = 10001 }]";
@@ -126,7 +132,11 @@ fn times_chances_requests_and_tapes_must_make_sense() {
     line("seedless", faults, 50, &["without a seed", "add a `seed`"]);
     let faults = "faults = [{ kind = \"fail\", on = \"r2.*\", by = \"3s\" }]";
     line("by", faults, 46, &["`by` means nothing for `fail`", "belongs to `delay`"]);
-    line("tape", "tape = [\"verdict relay>r2.put\"]", 9, &["not a choice", "#2 = 3/7"]);
+    line("tape", "tape = [\"verdict relay>r2.put\"]", 9, &["not a choice", "relay → r2.put (2nd)"]);
+    let tape = "tape = [\"lose_repy on relay → r2.put (1st)\"]";
+    line("tape-fault", tape, 9, &["unknown fault `lose_repy`", "lose_reply"]);
+    let tape = "tape = [\"lose_reply on relay → r2.put (1st)\"]";
+    line("tape-drawn", tape, 9, &["`lose_reply` is not among the drawn faults"]);
     for (case, send, column, said) in [
         ("to", "fetch = \"PUT /a\", to = \"wbe\"", 34, "did you mean `web`?"),
         ("method", "fetch = \"put /a\"", 19, "`put` is not a method"),

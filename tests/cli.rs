@@ -48,6 +48,50 @@ fn list_names_everything() {
 }
 
 #[test]
+fn list_takes_a_system_or_a_part_and_refuses_anything_else() {
+    let ask = |what: &str| thunderhead(root(), &["list", what]);
+    let relay = ask("relay").stdout;
+    assert!(relay.starts_with("  relay: ") && relay.contains("acks-early"), "{relay}");
+    assert!(!relay.contains("uploads:"), "{relay}");
+    for (part, first, other) in [
+        ("faults", "Faults\n  delay", "acks-early"),
+        ("promises", "Promises of relay\n", "  lose_reply "),
+        ("scenarios", "Scenarios\n  scenarios/", "  lose_reply "),
+        ("systems", "Systems\n  relay: ", "  lose_reply "),
+    ] {
+        let listed = ask(part);
+        assert!(listed.stdout.starts_with(first), "{part}: {}", listed.stdout);
+        assert!(!listed.stdout.contains(other), "{part}: {}", listed.stdout);
+    }
+    let json = thunderhead(root(), &["list", "faults", "--json"]).json();
+    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["faults"]);
+    let unknown = ask("fault");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.stderr.contains("did you mean `faults`?"), "{}", unknown.stderr);
+}
+
+#[test]
+fn help_names_every_value() {
+    let help = |command: &str| thunderhead(root(), &[command, "--help"]).stdout;
+    let explore = help("explore");
+    for name in ["relay, uploads", "acks-early", "crash_before", "lose_event", "guided"] {
+        assert!(explore.contains(name), "{name}: {explore}");
+    }
+    assert!(help("list").contains("relay, uploads") && help("run").contains("acks-early"));
+}
+
+#[test]
+fn several_failures_begin_with_a_summary() {
+    let folder = scratch("summary");
+    let args = ["explore", "relay", "--variant", "writes-twice", "--runs", "300"];
+    let text = thunderhead(&folder, &args).stdout;
+    assert!(text.starts_with("3 promises are broken:\n"), "{text}");
+    let (summary, rest) = text.split_once("\n\n").unwrap();
+    assert_eq!(summary.matches("thunderhead replay failures/").count(), 3, "{summary}");
+    assert!(rest.starts_with("BROKEN   eventually "), "{rest}");
+}
+
+#[test]
 fn the_reference_holds_and_the_answer_does_not_depend_on_jobs_or_process() {
     let folder = scratch("jobs");
     for strategy in ["random", "pct", "guided"] {
@@ -183,10 +227,12 @@ fn failure(name: &str) -> (std::path::PathBuf, String) {
 fn a_file_that_no_longer_fits_says_in_what() {
     let (folder, text) = failure("misfit");
     let trace = text.lines().find(|line| line.starts_with("trace = ")).unwrap();
-    let tape = text.lines().find(|line| line.contains("verdict relay>r2.put #")).unwrap();
-    let longer = tape.replace('#', "#7");
-    let (head, of) = tape.rsplit_once('/').unwrap();
-    let other = format!("{head}/9{of}");
+    let tape = text.lines().find(|line| line.contains(" on relay → r2.put (")).unwrap();
+    let longer = tape.replace('(', "(7");
+    // As numbers, a line also says how many outcomes there were.
+    let turn: String =
+        tape.split('(').nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
+    let other = format!("    \"verdict relay>r2.put #{turn} = 1/98\",");
     let version = format!("thunderhead = \"{}\"", thunderhead::VERSION);
     for (from, to, said) in [
         (trace, "trace = \"0123456789abcdef\"", "the trace was 0123456789abcdef, now it is"),
@@ -209,12 +255,13 @@ fn a_file_that_no_longer_fits_says_in_what() {
 #[test]
 fn a_file_that_was_cut_off_is_refused() {
     let (folder, text) = failure("cut");
-    let short: Vec<&str> = text.lines().filter(|line| !line.contains("verdict")).collect();
+    let short: Vec<&str> = text.lines().filter(|line| !line.contains(" → ")).collect();
     let at = text.find("[failure]").unwrap();
+    let within_the_tape = text[..at].rfind("\",").unwrap();
     for (cut, said) in [
         (short.join("\n"), "were recorded"),
         (text[..at].into(), "no [failure] table"),
-        (text[..at - 20].into(), "not TOML"),
+        (text[..within_the_tape].into(), "not TOML"),
         (text[..text.len() - 4].into(), "not TOML"),
         (text[..text.find("strategy").unwrap()].into(), "no `strategy`"),
     ] {

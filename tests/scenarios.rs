@@ -7,9 +7,8 @@ use std::sync::LazyLock;
 
 use support::{files, root};
 use thunderhead::catalogue::Catalogue;
-use thunderhead::history::History;
 use thunderhead::playable::Playable;
-use thunderhead::systems;
+use thunderhead::{systems, testing};
 use thunderhead_props::{Expected, System};
 use thunderhead_sim::{Script, ScriptChoices};
 
@@ -29,11 +28,7 @@ fn plan(path: &PathBuf) -> Playable<'static> {
 #[test]
 fn every_scenario_tells_its_story_and_nothing_else() {
     for path in scripts() {
-        let plan = plan(&path);
-        let played = plan.play().unwrap();
-        assert_eq!(played.unmet, [], "{}", path.display());
-        assert_eq!(played.idle, Vec::<String>::new(), "{}", path.display());
-        let history = History::new(&plan, &played).short();
+        let history = testing::history(&systems::all(), &path);
         let name = path.file_stem().unwrap().to_str().unwrap();
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, history);

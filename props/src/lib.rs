@@ -127,6 +127,9 @@ pub mod search;
 mod strategy;
 mod system;
 
+/// The version of proptest that [`storm`] is a strategy of.
+pub use proptest;
+
 pub use guided::Guided;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};

@@ -78,6 +78,16 @@ pub struct Storm {
 }
 
 impl Storm {
+    /// The system that it is played on.
+    pub fn system(&self) -> &System {
+        &self.of.0
+    }
+
+    /// The variant that it is played on.
+    pub fn variant(&self) -> &Variant {
+        &self.of.1
+    }
+
     /// Plays the storm and remembers its tape for the shrinker.
     pub fn run(&self) -> Result<Run, SetupError> {
         let run = search::play(&self.of.1, &self.scenario, &self.source)?;
@@ -107,15 +117,15 @@ impl std::fmt::Display for Storm {
         for send in &self.scenario.requests {
             writeln!(f, "  at {} {}", send.at, send.request)?;
         }
-        match (&self.source, self.case()) {
-            (_, Some(case)) => case.tape.0.iter().try_for_each(|line| writeln!(f, "  {line}")),
-            (Source::Tape(tape), None) => {
-                tape.0.iter().try_for_each(|line| writeln!(f, "  {line}"))
-            }
+        let tape = match (&self.source, self.case()) {
+            (_, Some(case)) => case.tape,
+            (Source::Tape(tape), None) => tape.clone(),
             (Source::Random { seed, swarm } | Source::Pct { seed, swarm, .. }, None) => {
-                writeln!(f, "  seed {seed}: {swarm}")
+                return writeln!(f, "  seed {seed}: {swarm}");
             }
-        }
+        };
+        let mut lines = tape.in_words(self.scenario.drawn_faults).into_iter();
+        lines.try_for_each(|line| writeln!(f, "  {line}"))
     }
 }
 

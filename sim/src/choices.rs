@@ -3,6 +3,7 @@
 mod pct;
 pub mod swarm;
 pub mod tape;
+pub(crate) mod words;
 
 use std::sync::Arc;
 

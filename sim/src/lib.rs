@@ -151,7 +151,7 @@ pub use bindings::cloud::{Cloud, Worker};
 pub use bindings::d1_database::{D1Database, D1DatabaseSession, D1PreparedStatement};
 pub use bindings::durable_object::{DurableObject, ObjectNamespace, ObjectState, Stub};
 pub use bindings::producer::Queue;
-pub use bindings::roster::Roster;
+pub use bindings::roster::{Roster, Unmatched};
 pub use bindings::step::Step;
 #[doc(hidden)]
 pub use bindings::typed_call;

@@ -3,12 +3,13 @@
 use std::rc::Rc;
 
 use crate::bindings::cloud::Cloud;
+use crate::bindings::roster::Roster;
 use crate::choices::Source;
 use crate::engine::agenda::Scheduled;
 use crate::engine::host::Host;
 use crate::engine::ids::HostId;
 use crate::engine::run::Run;
-use crate::engine::world::World;
+use crate::engine::world::{State, World};
 use crate::scenario::{Scenario, limits};
 
 /// A scenario that does not fit the cloud it is played on.
@@ -64,6 +65,21 @@ fn within_bounds(scenario: &Scenario) -> Result<(), SetupError> {
     }
 }
 
+/// Refuses a scripted fault that can strike nothing on this cloud.
+fn strike(state: &State, scenario: &Scenario) -> Result<(), SetupError> {
+    if scenario.faults.is_empty() {
+        return Ok(());
+    }
+    let roster = Roster::on(state);
+    for rule in scenario.faults.iter().filter(|rule| !rule.fault.on_host()) {
+        roster.can_match(&rule.on, &[]).map_err(|unmatched| {
+            let (fault, on) = (rule.fault, &rule.on);
+            SetupError(format!("`{fault}` on `{on}`: {}; {}", unmatched.wrong, unmatched.fix))
+        })?;
+    }
+    Ok(())
+}
+
 /// Puts the events of the scenario on the agenda and boots every host.
 fn schedule(world: &Rc<World>) -> Result<(), SetupError> {
     let scenario = Rc::clone(&world.state().scenario);
@@ -81,6 +97,7 @@ fn schedule(world: &Rc<World>) -> Result<(), SetupError> {
             }));
         }
     }
+    strike(&world.state(), &scenario)?;
     let mut state = world.state();
     for (index, sent) in scenario.requests.iter().enumerate() {
         state.agenda.schedule(sent.at, Scheduled::Request { index });

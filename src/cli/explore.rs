@@ -12,14 +12,15 @@ use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, Given, input, output};
-use crate::report::{self, Failing};
+use crate::failure::Found;
+use crate::report;
 
 /// The arguments of `explore`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The system to search; `list` names all of them.
     system: String,
-    /// The variant to search [default: the reference, which must hold].
+    /// The variant to search [default: the first, which is the reference].
     #[arg(long)]
     variant: Option<String>,
     /// How many runs [default: 1000; for enumerate, all within the bounds].
@@ -28,7 +29,7 @@ pub struct Args {
     /// The first seed: run number n has seed S + n.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How runs are chosen.
+    /// How runs are chosen: random, pct, enumerate or guided.
     #[arg(long, default_value = "random", value_parser = strategy)]
     strategy: Strategy,
     /// How many crashes a run may draw.
@@ -72,14 +73,15 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
     let faults: FaultSet = args.faults.iter().copied().collect();
     let system = input::system(given, &args.system)?;
+    let variant = input::variant(system, args.variant.as_deref())?;
     let requests = match &args.requests {
-        Some(path) => Some(input::requests(path, given, system)?),
+        Some(path) => Some(input::requests(path, given, system, variant)?),
         None => None,
     };
     let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?;
     let search = Search {
         system,
-        variant: input::variant(system, args.variant.as_deref())?,
+        variant,
         strategy: args.strategy,
         seed: args.seed,
         runs: args.runs.unwrap_or(usual),
@@ -123,22 +125,10 @@ fn text(
     files: &[Option<PathBuf>],
     speed: u64,
 ) -> String {
-    let mut text = String::new();
+    let mut text = summary(program, findings, files);
     for (broken, file) in findings.broken.iter().zip(files) {
-        let file = file.as_deref().map_or("(not written)".into(), input::shown);
-        let replay = format!("{program} replay {file}");
-        text += &report::explain(&Failing {
-            system: search.system,
-            run: &broken.run,
-            violation: &broken.violation,
-            scenario: &story(search, broken),
-            origin: &origin(search, broken),
-            replay: &replay,
-        });
-        let broken_at: Vec<usize> = broken.violation.finding.event.into_iter().collect();
-        let folded = broken.run.trace.folded(&broken_at);
-        text += &report::history(&folded, &format!("{program} trace {file}"));
-        text.push('\n');
+        let found = Found::by(search, broken);
+        text += &report::failure(&found, program, &name(file), &origin(search, broken));
     }
     let verdict = match findings.broken.len() {
         0 => report::good("every promise held"),
@@ -164,16 +154,30 @@ fn text(
     text
 }
 
-fn story(search: &Search, broken: &Broken) -> String {
-    format!(
-        "{} {}: {}, {}, {}, {}",
-        search.system.name,
-        search.variant.name,
-        report::count(broken.case.scenario.requests.len(), "request", "requests"),
-        report::count(broken.case.tape.len(), "deviation", "deviations"),
-        report::count(broken.run.crashes, "crash", "crashes"),
-        report::count(report::faults(&broken.run), "other fault", "other faults"),
-    )
+/// One line for each of several failures, before they are told one by one.
+fn summary(program: &str, findings: &Findings, files: &[Option<PathBuf>]) -> String {
+    let mut text = String::new();
+    if findings.broken.len() < 2 {
+        return text;
+    }
+    let _ = writeln!(text, "{} promises are broken:", findings.broken.len());
+    for (broken, file) in findings.broken.iter().zip(files) {
+        let _ = writeln!(
+            text,
+            "  {} ({}, {})\n      {program} replay {}",
+            broken.violation.promise,
+            report::count(broken.times, "run", "runs"),
+            report::count(broken.case.tape.len(), "deviation", "deviations"),
+            name(file),
+        );
+    }
+    text.push('\n');
+    text
+}
+
+/// The name of a failure file, for messages.
+fn name(file: &Option<PathBuf>) -> String {
+    file.as_deref().map_or("(not written)".into(), input::shown)
 }
 
 fn origin(search: &Search, broken: &Broken) -> String {

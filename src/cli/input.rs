@@ -9,7 +9,7 @@ use thunderhead_props::{System, Variant};
 use thunderhead_sim::{ClientRequest, Script, ScriptFile, ScriptPlace, closest, limits, printable};
 
 use super::{CliError, Given};
-use crate::playable::Playable;
+use crate::playable::{self, Playable};
 
 /// The name of a file, for messages.
 pub fn shown(path: &Path) -> String {
@@ -48,6 +48,7 @@ pub fn requests(
     path: &Path,
     given: Given,
     system: &System,
+    variant: &Variant,
 ) -> Result<Vec<ClientRequest>, CliError> {
     let playable = Playable::new(script(path)?, given.systems)?;
     if playable.system.name != system.name {
@@ -56,6 +57,7 @@ pub fn requests(
         let fix = format!("give a script of {asked}, or explore {own}");
         return Err(playable.file.object(ScriptPlace::System, wrong, fix).into());
     }
+    playable::workers(&playable.file, system, variant)?;
     Ok(playable.file.script.scenario.requests)
 }
 

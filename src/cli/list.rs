@@ -1,67 +1,142 @@
-//! `thunderhead list`: systems, variants, promises, faults and scenarios.
+//! `thunderhead list`: systems, variants, promises, faults and scenarios, all or some of them.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::{Expected, PLATFORM, System};
-use thunderhead_sim::{Script, fault, printable};
+use thunderhead_props::{Expected, PLATFORM, Promise, System};
+use thunderhead_sim::{Script, closest, fault, printable};
 
 use super::{Answer, CliError, Given, input};
 
 /// The arguments of `list`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// A system, or one of systems, promises, faults, scenarios [default: everything].
+    what: Option<String>,
     /// The folder of the scenario scripts.
     #[arg(long, default_value = "scenarios")]
     scenarios: PathBuf,
 }
 
+/// What can be listed by itself.
+const PARTS: [&str; 4] = ["systems", "promises", "faults", "scenarios"];
+
 pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
-    let (scenarios, unreadable) = scenarios(&args.scenarios);
-    let mut text = String::from("Systems\n");
-    for system in given.systems.iter() {
-        describe(&mut text, system);
+    let part = match args.what.as_deref() {
+        None => None,
+        Some(what) => match PARTS.into_iter().find(|part| *part == what) {
+            Some(part) => Some(part),
+            None => return one(given, what),
+        },
+    };
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let mut sections = Vec::new();
+    let mut json = json!({});
+    let (mut code, mut notes) = (0, Vec::new());
+    if wanted("systems") {
+        sections.push(systems(given));
+        json["systems"] = given.systems.iter().map(document).collect();
     }
-    text += "\nPromises of the platform, judged in every system\n";
-    for promise in PLATFORM {
+    if wanted("promises") {
+        // With everything else, the systems have told their own promises already.
+        sections.push(promises(given, part.is_some()));
+        json["promises"] = PLATFORM.iter().map(|promise| promised(promise)).collect();
+        if part.is_some() {
+            json["systems"] = given.systems.iter().map(document).collect();
+        }
+    }
+    if wanted("faults") {
+        sections.push(faults());
+        json["faults"] = fault::ALL
+            .iter()
+            .map(|kind| json!({ "name": kind.name, "help": kind.help, "explored": kind.explored }))
+            .collect();
+    }
+    if wanted("scenarios") {
+        let found = Scenarios::of(&args.scenarios);
+        sections.push(stories(&args.scenarios, &found));
+        json["scenarios"] = found
+            .scripts
+            .iter()
+            .map(|(path, script)| {
+                json!({
+                    "file": path.display().to_string(),
+                    "story": script.story,
+                    "system": script.system,
+                    "variant": script.variant,
+                })
+            })
+            .collect();
+        json["unreadable"] = found
+            .unreadable
+            .iter()
+            .map(|(path, error)| {
+                json!({ "file": path.display().to_string(), "error": error.to_string() })
+            })
+            .collect();
+        notes = found.unreadable.iter().map(|(_, error)| format!("error: {error}")).collect();
+        code = found.unreadable.first().map_or(0, |(_, error)| error.code());
+    }
+    Ok(Answer { text: sections.join("\n"), json, code, notes })
+}
+
+/// One system alone.
+fn one(given: Given, name: &str) -> Result<Answer, CliError> {
+    let names = given.systems.iter().map(|system| &*system.name);
+    let known = closest(name, names.chain(PARTS));
+    let unknown = |_| CliError::Input(format!("there is nothing called `{name}` to list; {known}"));
+    let system = given.systems.find(name).map_err(unknown)?;
+    let mut text = String::new();
+    describe(&mut text, system);
+    let json = json!({ "systems": [document(system)] });
+    Ok(Answer { text, json, code: 0, notes: Vec::new() })
+}
+
+fn systems(given: Given) -> String {
+    let mut text = String::from("Systems\n");
+    given.systems.iter().for_each(|system| describe(&mut text, system));
+    text
+}
+
+fn promises(given: Given, of_systems: bool) -> String {
+    let mut text = String::new();
+    for system in given.systems.iter().filter(|_| of_systems) {
+        let _ = writeln!(text, "Promises of {}", system.name);
+        tell(&mut text, system.promises.iter());
+    }
+    text += "Promises of the platform, judged in every system\n";
+    tell(&mut text, PLATFORM.iter().copied());
+    text
+}
+
+fn tell<'a>(text: &mut String, promises: impl Iterator<Item = &'a Promise>) {
+    for promise in promises {
         let _ = writeln!(text, "  {promise}\n      {}", promise.about);
     }
-    text += "\nFaults\n";
+}
+
+fn faults() -> String {
+    let mut text = String::from("Faults\n");
     for kind in fault::ALL {
         let asked = if kind.explored { "" } else { "; only when a script asks for it" };
         let _ = writeln!(text, "  {:<14} {}{asked}", kind.name, kind.help);
     }
-    text += "\nScenarios\n";
-    for (path, script) in &scenarios {
+    text
+}
+
+fn stories(folder: &Path, found: &Scenarios) -> String {
+    let mut text = String::from("Scenarios\n");
+    for (path, script) in &found.scripts {
         let _ = writeln!(text, "  {}\n      {}", input::shown(path), printable(&script.story));
     }
-    if scenarios.is_empty() {
-        let _ = writeln!(text, "  none in {}", input::shown(&args.scenarios));
+    if found.scripts.is_empty() {
+        let _ = writeln!(text, "  none in {}", input::shown(folder));
     }
-    for (path, _) in &unreadable {
+    for (path, _) in &found.unreadable {
         let _ = writeln!(text, "  {}\n      not readable: see the message", input::shown(path));
     }
-    let json = json!({
-        "systems": given.systems.iter().map(document).collect::<Vec<_>>(),
-        "faults": fault::ALL.iter().map(|kind| json!({
-            "name": kind.name, "help": kind.help, "explored": kind.explored,
-        })).collect::<Vec<_>>(),
-        "scenarios": scenarios.iter().map(|(path, script)| json!({
-            "file": path.display().to_string(),
-            "story": script.story,
-            "system": script.system,
-            "variant": script.variant,
-        })).collect::<Vec<_>>(),
-        "unreadable": unreadable.iter().map(|(path, error)| json!({
-            "file": path.display().to_string(),
-            "error": error.to_string(),
-        })).collect::<Vec<_>>(),
-    });
-    let notes: Vec<String> =
-        unreadable.iter().map(|(_, error)| format!("error: {error}")).collect();
-    let code = unreadable.first().map_or(0, |(_, error)| error.code());
-    Ok(Answer { text, json, code, notes })
+    text
 }
 
 fn describe(text: &mut String, system: &System) {
@@ -76,14 +151,7 @@ fn describe(text: &mut String, system: &System) {
 }
 
 fn document(system: &System) -> Value {
-    let promises = system.promises().map(|promise| {
-        json!({
-            "name": promise.name,
-            "about": promise.about,
-            "property": promise.check.word(),
-        })
-    });
-    let promises: Vec<Value> = promises.collect();
+    let promises: Vec<Value> = system.promises().map(promised).collect();
     json!({
         "name": system.name,
         "about": system.about,
@@ -98,6 +166,10 @@ fn document(system: &System) -> Value {
     })
 }
 
+fn promised(promise: &Promise) -> Value {
+    json!({ "name": promise.name, "about": promise.about, "property": promise.check.word() })
+}
+
 /// The word for what is expected of a variant.
 pub fn expected(expected: &Expected) -> &'static str {
     match expected {
@@ -106,20 +178,28 @@ pub fn expected(expected: &Expected) -> &'static str {
     }
 }
 
-/// The scripts in a folder, and the files that are none, sorted by name; empty when there is no such folder.
-#[expect(clippy::type_complexity, reason = "two lists of files, each with what came of it")]
-fn scenarios(folder: &Path) -> (Vec<(PathBuf, Script)>, Vec<(PathBuf, CliError)>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return (Vec::new(), Vec::new()) };
-    let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let mut paths: Vec<PathBuf> =
-        paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
-    paths.sort();
-    let (mut scripts, mut unreadable) = (Vec::new(), Vec::new());
-    for path in paths {
-        match input::script(&path) {
-            Ok(file) => scripts.push((path, file.script)),
-            Err(error) => unreadable.push((path, error)),
+/// The scripts in a folder, and the files that are none, sorted by name.
+#[derive(Default)]
+struct Scenarios {
+    scripts: Vec<(PathBuf, Script)>,
+    unreadable: Vec<(PathBuf, CliError)>,
+}
+
+impl Scenarios {
+    /// Empty when there is no such folder.
+    fn of(folder: &Path) -> Scenarios {
+        let mut found = Scenarios::default();
+        let Ok(entries) = std::fs::read_dir(folder) else { return found };
+        let paths = entries.filter_map(|entry| entry.ok().map(|entry| entry.path()));
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+        paths.sort();
+        for path in paths {
+            match input::script(&path) {
+                Ok(file) => found.scripts.push((path, file.script)),
+                Err(error) => found.unreadable.push((path, error)),
+            }
         }
+        found
     }
-    (scripts, unreadable)
 }

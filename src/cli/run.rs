@@ -86,7 +86,7 @@ pub fn origin(playable: &Playable) -> String {
             format!("seed {seed}: {}", Swarm::of_seed(*seed, script.scenario.drawn_faults))
         }
         ScriptChoices::Tape(tape) => {
-            let lines: Vec<String> = tape.0.iter().map(ToString::to_string).collect();
+            let lines = tape.in_words(script.scenario.drawn_faults);
             format!("a tape of {}: {}", lines.len(), lines.join("; "))
         }
     }

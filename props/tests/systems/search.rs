@@ -1,30 +1,17 @@
 //! The searches that the tests of all systems make.
 
+use thunderhead::testing;
 use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, System, Variant, Violation};
-use thunderhead_sim::{
-    Case, ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing,
-};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing};
 
 /// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
-/// shrinks to at most so many deviations that still break the same promise.
+/// shrinks to at most so many deviations.
 pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
-    for variant in system.variants() {
-        let Expected::Refuted(promises) = &variant.expected else { continue };
+    for variant in system.variants().iter().filter(|variant| variant.expected != Expected::Holds) {
         for strategy in [Strategy::Random, Strategy::Pct] {
-            let found = (0..runs).find_map(|seed| {
-                let (scenario, source) = search::of_seed(system, seed, strategy, 3);
-                let (run, broken) = search::check(system, variant, &scenario, &source).unwrap();
-                let violation = broken.into_iter().find(|v| promises.contains(&v.promise))?;
-                Some((Case { scenario, tape: run.tape() }, violation.promise))
-            });
-            let (case, promise) =
-                found.unwrap_or_else(|| panic!("{} was not refuted by {strategy:?}", variant.name));
-            let small = search::smallest(system, variant, case, &promise).best().clone();
+            let small = testing::refuted(system, variant, strategy, runs).case;
             assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
-            let source = Source::Tape(small.tape.clone());
-            let (_, again) = search::check(system, variant, &small.scenario, &source).unwrap();
-            assert!(again.iter().any(|v| v.promise == promise), "the small case still fails");
         }
     }
 }
@@ -32,13 +19,7 @@ pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
 /// Every variant that must hold shows within so many runs everything that sometimes happens.
 pub fn meets_everything(system: &System, runs: u64) {
     for variant in system.variants().iter().filter(|variant| variant.expected == Expected::Holds) {
-        let mut unseen: Vec<_> = system.sometimes().collect();
-        for seed in 0..runs {
-            let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
-            let run = search::play(variant, &scenario, &source).unwrap();
-            unseen.retain(|(_, seen)| !seen.of(&run.trace));
-        }
-        assert!(unseen.is_empty(), "{}: {unseen:?}", variant.name);
+        testing::sees_everything(system, variant, runs);
     }
 }
 
@@ -104,9 +85,7 @@ pub fn survives(
     let name = format!("{} {}", system.name, variant.name);
     for (faults, deviations) in bounds {
         let scenario = Scenario { drawn_faults: *faults, ..scenario.clone() };
-        let runs = enumerate(system, variant, &scenario, *deviations, |tape, broken| {
-            assert_eq!(broken, [], "{name}: {tape:?}");
-        });
+        let runs = testing::enumerate(system, variant, &scenario, *deviations);
         println!("{name}: {runs} runs, at most {deviations} deviations");
         assert!(runs > least, "{name}: only {runs} runs");
     }

@@ -1,14 +1,17 @@
 //! The names on a cloud once a system is mounted on it, to check a scenario before a run.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::bindings::cloud::Cloud;
 use crate::choices::Source;
 use crate::choices::tape::Tape;
 use crate::engine::host::Host;
-use crate::engine::world::World;
+use crate::engine::world::{State, World};
+use crate::protocol::site::OpCode;
 use crate::scenario::Scenario;
-use crate::scenario::scripted_fault::glob;
+use crate::scenario::script::closest;
+use crate::scenario::scripted_fault::{Filter, glob};
 
 /// The workers of a cloud, its classes of objects and its workflows.
 ///
@@ -29,6 +32,17 @@ pub struct Roster {
     hosts: Vec<Entry>,
     /// The prefixes of the names of hosts that are added during a run: objects and workflow instances.
     families: Vec<String>,
+    /// What calls can be about: the beginning of the call's name, and the name or the beginning of the names.
+    targets: Vec<(&'static str, String)>,
+}
+
+/// A fault that can strike nothing on a cloud: why not, and what could be meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// What is wrong.
+    pub wrong: String,
+    /// What to write instead.
+    pub fix: String,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +57,10 @@ impl Roster {
     pub fn of(mount: &dyn Fn(&mut Cloud)) -> Roster {
         let world = World::new(&Scenario::default(), &Source::Tape(Tape::benign()));
         mount(&mut Cloud { world: &world });
-        let state = world.state();
+        Roster::on(&world.state())
+    }
+
+    pub(crate) fn on(state: &State) -> Roster {
         let entry = |host: &Host| Entry {
             name: host.name.clone(),
             can_crash: host.can_crash,
@@ -52,7 +69,39 @@ impl Roster {
         let objects = state.hosts.classes.keys().map(|class| format!("{class}:"));
         let instances = state.hosts.workflow_bodies.keys().map(|workflow| format!("{workflow}/"));
         let families = objects.chain(instances).collect();
-        Roster { hosts: state.hosts.iter().map(entry).collect(), families }
+        let hosts = state.hosts.iter().map(entry).collect();
+        Roster { hosts, families, targets: targets(state) }
+    }
+
+    /// Whether a call can be made here that fits `on`. Further clients may be named by the requests of a scenario.
+    pub fn can_match(&self, on: &Filter, clients: &[&str]) -> Result<(), Unmatched> {
+        let calls: Vec<&str> =
+            OpCode::all().map(OpCode::name).filter(|call| on.fits(call)).collect();
+        if calls.is_empty() {
+            let fix = closest(on.call(), OpCode::all().map(OpCode::name));
+            return Err(Unmatched { wrong: format!("there is no call `{}`", on.call()), fix });
+        }
+        if let Some(caller) = on.caller() {
+            let hosts = self.hosts.iter().map(|entry| &*entry.name).chain(clients.iter().copied());
+            let known: Vec<&str> = hosts.collect();
+            let host = known.iter().any(|name| glob(caller, name));
+            if !host && !self.families.iter().any(|family| fits(caller, family)) {
+                let families: Vec<String> = self.families.iter().map(|f| format!("{f}*")).collect();
+                let known = known.into_iter().chain(families.iter().map(String::as_str));
+                let wrong = format!("nobody called `{caller}` makes calls here");
+                return Err(Unmatched { wrong, fix: closest(caller, known) });
+            }
+        }
+        let Some(target) = on.target() else { return Ok(()) };
+        let open = calls.iter().any(|call| ANYTHING.iter().any(|of| call.starts_with(of)));
+        let targets = self.targets.iter();
+        let known = targets.filter(|(of, _)| calls.iter().any(|call| call.starts_with(of)));
+        let known: BTreeSet<&str> = known.map(|(_, name)| &**name).collect();
+        if open || known.iter().any(|name| touches(target, name)) {
+            return Ok(());
+        }
+        let wrong = format!("no `{}` is about `{target}` here", on.call());
+        Err(Unmatched { wrong, fix: closest(target, known) })
     }
 
     /// Every worker that can crash.
@@ -82,6 +131,38 @@ impl Roster {
     /// The hosts that serve requests, in the cloud or outside.
     pub fn serving(&self) -> impl Iterator<Item = &str> {
         self.hosts.iter().filter(|entry| entry.serves).map(|entry| &*entry.name)
+    }
+}
+
+/// The calls whose targets are not known before a run: models and connections.
+const ANYTHING: [&str; 2] = ["ai.", "object.push"];
+
+/// What the calls to each service can be about, as patterns.
+fn targets(state: &State) -> Vec<(&'static str, String)> {
+    let services = &state.services;
+    let mut targets = Vec::new();
+    for bucket in services.r2.names() {
+        targets.push(("r2.", bucket.to_string()));
+        targets.push(("r2.", format!("{bucket}/*")));
+    }
+    targets.extend(services.queues.names().map(|queue| ("queue.", queue.to_string())));
+    targets.extend(services.d1.names().map(|database| ("d1.", database.to_string())));
+    for workflow in state.hosts.workflow_bodies.keys() {
+        targets.push(("workflow.", workflow.to_string()));
+        targets.push(("workflow.", format!("{workflow}/*")));
+    }
+    let classes = state.hosts.classes.keys();
+    targets.extend(classes.map(|class| ("object.", format!("{class}:*"))));
+    let serving = state.hosts.iter().filter(|host| host.fetch.is_some());
+    targets.extend(serving.map(|host| ("fetch", format!("{}/*", host.name))));
+    targets
+}
+
+/// Whether something fits both patterns; stars stand at most at the end of `known`.
+fn touches(pattern: &str, known: &str) -> bool {
+    match known.strip_suffix('*') {
+        Some(family) => fits(pattern, family),
+        None => glob(pattern, known),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::choices::words::DOWNTIMES;
 use crate::choices::{Choices, HostKey, Odds};
 use crate::engine::verdict::{Verdict, Wanted};
 use crate::protocol::fault::{Fault, FaultSet};
@@ -10,14 +11,6 @@ use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::scenario::Scenario;
 use crate::scenario::scripted_fault::{ScriptedFault, glob};
 use crate::values::call::CallClass;
-
-/// How long a crashed host stays down.
-const DOWNTIMES: [Duration; 4] = [
-    Duration::from_millis(10),
-    Duration::from_millis(300),
-    Duration::from_secs(5),
-    Duration::from_secs(60),
-];
 
 /// Who makes a call, whom a crash would hit, and what is asked.
 pub(crate) struct Crossing<'a> {
@@ -59,11 +52,7 @@ struct Active {
 impl Storm {
     pub fn new(scenario: &Scenario, choices: &Choices) -> Storm {
         let tables = CallClass::ALL.map(|class| {
-            let faults: Vec<Fault> = scenario
-                .drawn_faults
-                .iter()
-                .filter(|fault| fault.kind().classes.contains(&class))
-                .collect();
+            let faults: Vec<Fault> = scenario.drawn_faults.striking(class).collect();
             let rates = faults.iter().map(|fault| choices.swarm().rate(*fault)).collect();
             let harmless = faults.iter().filter(|fault| !fault.is_crash()).count();
             Table { faults, rates, harmless }

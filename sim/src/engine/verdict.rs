@@ -5,19 +5,11 @@
 
 use std::time::Duration;
 
+use crate::choices::words::DELAYS;
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::Error;
 use crate::services::ai;
-
-/// The delays that can be drawn. The later ones outlast a caller's patience.
-const DELAYS: [Duration; 5] = [
-    Duration::from_secs(1),
-    Duration::from_secs(5),
-    Duration::from_secs(20),
-    Duration::from_secs(60),
-    Duration::from_secs(600),
-];
 
 /// The numbers of writes that a replica can be drawn to lag behind.
 const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];

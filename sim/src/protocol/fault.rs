@@ -349,6 +349,11 @@ impl FaultSet {
         ALL.iter().map(|kind| kind.fault).filter(move |fault| self.contains(*fault))
     }
 
+    /// The faults in the set that can strike a call of that class, in the order of [`ALL`].
+    pub fn striking(self, class: CallClass) -> impl Iterator<Item = Fault> {
+        self.iter().filter(move |fault| fault.kind().classes.contains(&class))
+    }
+
     /// The faults in the set, in the order in which swarms draw them.
     pub fn by_id(self) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.iter().collect();

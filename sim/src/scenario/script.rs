@@ -133,6 +133,9 @@ pub struct Failure {
 }
 
 impl Script {
+    /// The keys of a script, of a request, of a fault and of a failure.
+    pub const KEYS: [(&str, &[&str]); 4] = read::KEYS;
+
     /// Where its choices come from, for [`simulate`](crate::simulate).
     pub fn source(&self) -> Source {
         match &self.choices {
@@ -183,7 +186,7 @@ pub enum ScriptPlace {
     FaultOn(usize),
     /// An expectation, by its index.
     Expect(usize),
-    /// The table of what was recorded.
+    /// The promise that was recorded as broken.
     Failure,
 }
 

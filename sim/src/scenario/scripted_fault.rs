@@ -77,6 +77,16 @@ impl Filter {
         &self.call
     }
 
+    /// The pattern for the caller's name, when it has one.
+    pub fn caller(&self) -> Option<&str> {
+        self.caller.as_deref()
+    }
+
+    /// The pattern for what the call is about, when it has one.
+    pub fn target(&self) -> Option<&str> {
+        self.target.as_deref()
+    }
+
     /// Whether the name of a call, or of a host, fits its pattern for that.
     pub fn fits(&self, name: &str) -> bool {
         glob(&self.call, name)

@@ -72,6 +72,11 @@ impl fmt::Display for DatabaseExists {
 impl std::error::Error for DatabaseExists {}
 
 impl D1 {
+    /// The name of every database.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.databases.keys().map(|name| &**name)
+    }
+
     /// An account without databases.
     pub fn new() -> D1 {
         D1::default()

@@ -65,6 +65,11 @@ pub struct Queues {
 }
 
 impl Queues {
+    /// The name of every queue.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.keys().map(|name| &**name)
+    }
+
     /// Creates a queue.
     pub fn create(&mut self, name: &str, config: QueueConfig) -> Result<(), ConfigError> {
         config.check()?;

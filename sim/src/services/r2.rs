@@ -120,6 +120,11 @@ pub struct Notify {
 }
 
 impl R2 {
+    /// The name of every bucket.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.buckets.keys().map(|name| &**name)
+    }
+
     /// An account without buckets.
     pub fn new() -> R2 {
         R2::default()

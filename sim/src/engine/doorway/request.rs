@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::choices::Odds;
+use crate::choices::words::LATENCIES;
 use crate::engine::agenda::Scheduled;
 use crate::engine::calls::InFlight;
 use crate::engine::doorway::PATIENCE;
@@ -18,16 +19,6 @@ use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::protocol::trace::EventKind;
 use crate::scenario::Timing;
 use crate::values::call::CallClass;
-
-/// How long an ordinary message travels.
-const LATENCIES: [Duration; 6] = [
-    Duration::from_millis(1),
-    Duration::from_millis(2),
-    Duration::from_millis(4),
-    Duration::from_millis(8),
-    Duration::from_millis(15),
-    Duration::from_millis(30),
-];
 
 impl State {
     /// Makes a call on behalf of the task being polled. The reply, if one ever comes, is kept in

@@ -9,8 +9,8 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ScriptError, closest};
 use super::fields::{Fields, Found, Text, kind};
 use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, ScriptPlace, words};
-use crate::choices::tape::Tape;
-use crate::protocol::fault::{self, Codes, Fault};
+use crate::choices::tape::{Deviation, Tape};
+use crate::protocol::fault::{self, Codes, Fault, FaultSet};
 use crate::protocol::headers::Headers;
 use crate::protocol::http::Request;
 use crate::protocol::site::OpCode;
@@ -39,6 +39,10 @@ const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retr
 const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
 const FAILURE: &[&str] =
     &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace", "sum"];
+
+/// Every key, by the table that has it.
+pub(super) const KEYS: [(&str, &[&str]); 4] =
+    [("script", FIELDS), ("request", REQUEST), ("fault", FAULT), ("failure", FAILURE)];
 
 pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
     let text = Text { file, text: source };
@@ -83,7 +87,7 @@ impl<'a> Reader<'a> {
         let variant = fields.string("variant")?;
         self.places.insert(ScriptPlace::Variant, fields.span("variant"));
         let scenario = self.scenario(fields)?;
-        let choices = self.choices(fields)?;
+        let choices = self.choices(fields, scenario.drawn_faults)?;
         let failure = match fields.value("failure") {
             Some(value) => Some(self.failure(value, &choices)?),
             None => None,
@@ -277,7 +281,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn choices(&self, fields: &Fields<'a>) -> Result<ScriptChoices, ScriptError> {
+    fn choices(&self, fields: &Fields<'a>, faults: FaultSet) -> Result<ScriptChoices, ScriptError> {
         let seed = fields.number("seed")?;
         if !fields.has("tape") {
             return Ok(seed.map_or(ScriptChoices::Benign, ScriptChoices::Seed));
@@ -287,8 +291,8 @@ impl<'a> Reader<'a> {
             return Err(fields.object("seed", "a script has a seed or a tape, not both", fix));
         }
         let line = |line: &Found<&str>| {
-            line.value.parse().map_err(|wrong: String| {
-                let fix = "write it as in \"verdict relay>r2.put #2 = 3/7\"";
+            Deviation::from_words(line.value, faults).map_err(|wrong| {
+                let fix = "write it as in \"lose_reply on relay → r2.put (2nd)\" or \"crash of relay (1st)\"";
                 self.text.object(line.span.clone(), wrong, fix)
             })
         };
@@ -326,7 +330,7 @@ impl<'a> Reader<'a> {
         choices: &ScriptChoices,
     ) -> Result<Failure, ScriptError> {
         let fields = Fields::of(self.text, value, "the table of a failure", FAILURE)?;
-        self.places.insert(ScriptPlace::Failure, fields.span("thunderhead"));
+        self.places.insert(ScriptPlace::Failure, fields.span("promise"));
         let missing = |name: &str| {
             let wrong = format!("the table of a failure has no `{name}`");
             self.text.object(value.span(), wrong, "the file may have been cut off: get it again")

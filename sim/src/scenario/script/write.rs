@@ -47,7 +47,8 @@ impl Script {
             out.list("expect", expect.iter().map(|line| quoted(&line.to_string())));
         }
         if let ScriptChoices::Tape(tape) = &self.choices {
-            out.list("tape", tape.0.iter().map(|line| quoted(&line.to_string())));
+            let lines = tape.in_words(self.scenario.drawn_faults);
+            out.list("tape", lines.iter().map(|line| quoted(line)));
         }
         if let Some(failure) = &self.failure {
             out.failure(failure);
@@ -264,7 +265,7 @@ expect = [
     "violates every upload has its receipt",
 ]
 tape = [
-    "verdict relay>r2.put #2 = 3/7",
+    "lose_reply on relay → r2.put (2nd)",
 ]
 
 [failure]

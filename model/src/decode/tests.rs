@@ -115,9 +115,72 @@ fn a_gif_frame_larger_than_its_canvas_is_refused_before_room_is_made_for_it() {
     image::codecs::gif::GifEncoder::new(&mut gif)
         .encode(&picture, 8, 8, image::ExtendedColorType::Rgba8)
         .unwrap();
-    let pixels = gif_frame_pixels(&gif);
+    let pixels = memory::gif_frame_pixels(&gif);
     assert_eq!(pixels, 64);
     let frame = gif.iter().position(|byte| *byte == 0x2c).unwrap();
     (gif[frame + 6], gif[frame + 8]) = (0xff, 0xff);
     assert!(matches!(decode(&gif, Limits::default()).unwrap_err(), ImageError::TooLarge { .. }));
+}
+
+/// Fifty megapixels, and the sides of such a picture.
+const SIDES: (u16, u16) = (10_000, 5_000);
+
+#[track_caller]
+fn is_not_too_large(content: &[u8]) {
+    let decoded = decode(content, Limits::default());
+    assert!(!matches!(decoded, Err(ImageError::TooLarge { .. })), "{:?}", decoded.err());
+}
+
+/// A small JPEG whose header says that it is of fifty megapixels, and progressive.
+fn large_jpeg(image: &DynamicImage) -> Vec<u8> {
+    let mut jpeg = encode(image, ImageFormat::Jpeg);
+    let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc0]).unwrap();
+    jpeg[frame + 1] = 0xc2;
+    jpeg[frame + 5..frame + 7].copy_from_slice(&SIDES.1.to_be_bytes());
+    jpeg[frame + 7..frame + 9].copy_from_slice(&SIDES.0.to_be_bytes());
+    jpeg
+}
+
+/// A lossy WebP without pixels whose header says that it is of fifty megapixels.
+fn large_webp() -> Vec<u8> {
+    let mut frame = vec![0x10, 0, 0, 0x9d, 0x01, 0x2a];
+    frame.extend(SIDES.0.to_le_bytes());
+    frame.extend(SIDES.1.to_le_bytes());
+    frame.extend([0; 54]);
+    let mut webp = b"RIFF".to_vec();
+    webp.extend((frame.len() as u32 + 12).to_le_bytes());
+    webp.extend(b"WEBPVP8 ");
+    webp.extend((frame.len() as u32).to_le_bytes());
+    webp.extend(frame);
+    webp
+}
+
+#[test]
+fn photographs_of_fifty_megapixels_are_within_the_limits() {
+    is_not_too_large(&large_jpeg(&teal(8, 8)));
+    is_not_too_large(&large_jpeg(&DynamicImage::ImageLuma8(teal(8, 8).to_luma8())));
+    is_not_too_large(&large_webp());
+    let mut beyond = large_webp();
+    let width = beyond.windows(2).position(|pair| pair == SIDES.0.to_le_bytes()).unwrap();
+    beyond[width] += 1;
+    assert!(matches!(decode(&beyond, Limits::default()), Err(ImageError::TooLarge { .. })));
+}
+
+#[test]
+fn a_colour_profile_is_not_unpacked() {
+    let plain = encode(&teal(8, 8), ImageFormat::Png);
+    let header_end = 33;
+    let mut with_profile = plain[..header_end].to_vec();
+    let mut chunk = b"iCCPname\0\0".to_vec();
+    chunk.extend([0x78, 0x9c, 1, 2, 3]);
+    with_profile.extend((chunk.len() as u32 - 4).to_be_bytes());
+    with_profile.extend(&chunk);
+    with_profile.extend(crc32(&chunk).to_be_bytes());
+    with_profile.extend(&plain[header_end..]);
+    assert_eq!(profile::without(&with_profile), plain);
+    check(&with_profile, TEAL, 0);
+    assert_eq!(profile::without(&plain), plain);
+    // A file that is cut inside the profile stays as it is, and the decoder says so.
+    let cut = &with_profile[..header_end + 10];
+    assert_eq!(profile::without(cut), cut);
 }

@@ -1,6 +1,5 @@
 //! SHA-256 of files, read or written.
 
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -8,10 +7,11 @@ use sha2::{Digest, Sha256};
 
 use crate::error::WeightsError;
 use crate::progress::{OnProgress, Progress, Stage};
+use crate::regular;
 
 /// The SHA-256 of a file in hexadecimal.
 pub(crate) fn sha256_of(path: &Path, on_progress: OnProgress) -> Result<String, WeightsError> {
-    let mut file = File::open(path).map_err(WeightsError::io(path))?;
+    let mut file = regular::open(path).map_err(WeightsError::io(path))?;
     let total = file.metadata().map_err(WeightsError::io(path))?.len();
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];

@@ -42,7 +42,8 @@ fn a_store_is_filled_from_a_file_and_swept_of_what_a_kill_left_behind() {
     let mut stages = Vec::new();
     let path = store
         .fill(Some(&standard_model()), &mut |progress: Progress| stages.push(progress.stage))
-        .expect("filled");
+        .expect("filled")
+        .path;
     assert!(store.is_complete());
     assert!(stages.contains(&Stage::Verifying));
     let mut left: Vec<String> = fs::read_dir(&folder.0)
@@ -56,7 +57,9 @@ fn a_store_is_filled_from_a_file_and_swept_of_what_a_kill_left_behind() {
     let mut content = fs::read(&path).unwrap();
     content[50_000_000] ^= 1;
     fs::write(&path, content).unwrap();
-    store.fill(Some(&standard_model()), &mut |_| ()).expect("filled again");
+    let repaired = store.fill(Some(&standard_model()), &mut |_| ()).expect("filled again");
+    assert!(!repaired.was_there, "a repair is not what was there");
+    assert!(store.fill(None, &mut |_| ()).expect("nothing to do").was_there);
     let settings = Settings { model: Some(path), ..Settings::default() };
     assert!(Classifier::load(settings, &mut |_| ()).expect("loaded").info().is_standard);
 }
@@ -105,7 +108,7 @@ fn a_fetch_that_is_killed_anywhere_leaves_nothing_half_done_behind() {
     }
     assert!(folder.0.join("resnet50.onnx.part").exists(), "no kill came during the copy");
     // Neither the lock nor the rest of the dead holds up the next.
-    let path = store.fill(Some(&model), &mut |_| ()).expect("filled");
+    let path = store.fill(Some(&model), &mut |_| ()).expect("filled").path;
     assert_eq!(fs::metadata(path).unwrap().len(), fs::metadata(model).unwrap().len());
     assert!(!folder.0.join("resnet50.onnx.part").exists());
 }
@@ -183,6 +186,7 @@ fn one_bad_image_does_not_stop_the_others() {
     let directory = folder.0.to_str().unwrap().to_owned();
     let images =
         [directory.clone(), format!("{directory}/a*.png"), format!("{directory}/none.png")];
+    let images = images.map(std::ffi::OsString::from);
     let answers = commands::classify(&images, Settings::default(), &mut |_| ()).expect("answers");
     let errors: Vec<bool> = answers.iter().map(|answer| answer.error.is_some()).collect();
     assert_eq!(errors, [false, true, false, true]);
@@ -191,6 +195,44 @@ fn one_bad_image_does_not_stop_the_others() {
     assert_eq!(json[0]["labels"][0]["label"], "ANALOG CLOCK");
     assert!(json[0]["error"].is_null());
     assert!(json[1]["labels"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_complete_store_on_a_disk_that_cannot_be_written_is_used() {
+    let folder = Folder::new("read-only");
+    let store = WeightStore::at(&folder.0);
+    fs::hard_link(standard_model(), store.model_path())
+        .or_else(|_| fs::copy(standard_model(), store.model_path()).map(drop))
+        .unwrap();
+    // Root may write anywhere, so the lock is made impossible in another way: a folder has its name.
+    fs::create_dir(folder.0.join("lock")).unwrap();
+    assert!(store.fill(None, &mut |_| ()).expect("nothing to write").was_there);
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_refused_and_names_need_not_be_unicode() {
+    use std::os::unix::ffi::OsStringExt;
+
+    let folder = Folder::new("odd-names");
+    let pipe = folder.0.join("pipe.png");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    let clock = gallery::find("clock").expect("a clock");
+    let odd = folder.0.join(std::ffi::OsString::from_vec(b"cl\xffock*.png".to_vec()));
+    fs::write(&odd, clock.png()).unwrap();
+    let images = [pipe.clone().into_os_string(), "/dev/zero".into(), odd.into_os_string()];
+    let answers = commands::classify(&images, Settings::default(), &mut |_| ()).expect("answers");
+    for refused in &answers[..2] {
+        let error = refused.error.as_deref().expect("refused");
+        assert!(error.contains("not a regular file"), "{error}");
+    }
+    assert_eq!(answers[2].labels[0].label, clock.label);
+    let error = WeightStore::at(folder.0.join("store")).fill(Some(&pipe), &mut |_| ());
+    assert!(error.unwrap_err().to_string().contains("not a regular file"));
+    let settings = Settings { model: Some(pipe), ..Settings::default() };
+    let error = Classifier::load(settings, &mut |_| ()).err().expect("refused");
+    assert!(error.to_string().contains("not a regular file"), "{error}");
 }
 
 #[test]

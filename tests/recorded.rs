@@ -32,7 +32,6 @@ fn whatever_is_changed_is_named() {
         let mut lines = text.lines().filter(|line| line.starts_with(name));
         lines.next_back().unwrap_or_else(|| panic!("no {name} in {text}")).to_string()
     };
-    let promise = "promise = \"every accepted upload stays\"";
     let other = thunderhead(root(), &["list", "--json"]).json();
     let other = other["systems"][0]["promises"].as_array().expect("a list").iter();
     let other =
@@ -41,7 +40,6 @@ fn whatever_is_changed_is_named() {
     let other =
         other.flatten().map(|name| format!("promise = \"{name}\"")).find(|name| *name != broken);
     for (part, from, to) in [
-        ("`promise`", line("promise = "), promise.to_string()),
         ("`promise`", line("promise = "), other.expect("there is another promise")),
         ("`message`", line("message = "), "message = \"it rained\"".into()),
         ("`seed`", line("seed = "), "seed = 123456".into()),
@@ -61,6 +59,19 @@ fn whatever_is_changed_is_named() {
         let json = thunderhead(&folder, &["replay", "changed.toml", "--json"]).json();
         assert!(json["misfits"][0].as_str().is_some_and(|said| said.contains('`')), "{json}");
     }
+}
+
+#[test]
+fn a_promise_that_the_system_does_not_make_is_refused_with_its_place() {
+    let folder = scratch("recorded-promise");
+    let text = std::fs::read_to_string(failure(&folder)).expect("it was written");
+    let promise = text.lines().find(|line| line.starts_with("promise = ")).expect("a promise");
+    let changed = text.replacen(promise, "promise = \"every accepted upload stays\"", 1);
+    std::fs::write(folder.join("changed.toml"), changed).expect("the folder is ours");
+    let done = thunderhead(&folder, &["replay", "changed.toml"]);
+    assert_eq!(done.code, 2, "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains("relay promises no `every accepted"), "{}", done.stderr);
+    assert!(done.stderr.contains("changed.toml:"), "{}", done.stderr);
 }
 
 #[test]

@@ -157,12 +157,22 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not an R2 event notification: ")?;
         match self {
-            ParseError::NotANotification(reason) => f.write_str(reason),
+            ParseError::NotANotification(reason) => f.write_str(beginning(reason)),
             ParseError::MissingField(field) => write!(f, "`{field}` is missing"),
-            ParseError::UnknownAction(action) => write!(f, "unknown action {action:?}"),
-            ParseError::BadEventTime(text) => write!(f, "`eventTime` is no date: {text:?}"),
+            ParseError::UnknownAction(action) => {
+                write!(f, "unknown action {:?}", beginning(action))
+            }
+            ParseError::BadEventTime(text) => {
+                write!(f, "`eventTime` is no date: {:?}", beginning(text))
+            }
         }
     }
+}
+
+/// As much of a text from outside as an objection quotes.
+fn beginning(text: &str) -> &str {
+    const QUOTED: usize = 200;
+    text.char_indices().nth(QUOTED).map_or(text, |(end, _)| &text[..end])
 }
 
 impl std::error::Error for ParseError {}

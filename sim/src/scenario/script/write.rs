@@ -299,7 +299,7 @@ trace = "00000000000000ff"
             ("seed = 7", "seed = 8"),
             ("has none", "has two"),
             ("its receipt\"\nmessage", "a receipt\"\nmessage"),
-            ("#2 = 3/7", "#2 = 4/7"),
+            ("r2.put (2nd)", "r2.put (3rd)"),
             ("00ff", "00fe"),
             ("strategy = \"random\"", "strategy = \"pct\""),
             ("skip = 1", "skip = 2"),

@@ -8,20 +8,25 @@
 //!
 //! ```
 //! use thunderhead::props::{System, Variant, search};
+//! use thunderhead::sim::r2::BucketConfig;
 //! use thunderhead::sim::{ClientRequest, FaultSet, Response, Time};
 //! use thunderhead::testing;
 //!
-//! let echo = Variant::holds("reference", "answers what it is sent", |cloud| {
-//!     cloud.worker("web").fetch(|_env, request| async move { Ok(Response::new(200, request.body)) });
+//! let keeps = Variant::holds("reference", "keeps what it is sent", |cloud| {
+//!     cloud.bucket("notes", BucketConfig::default());
+//!     cloud.worker("web").fetch(|env, request| async move {
+//!         env.bucket("notes").put("latest", request.body).execute().await?;
+//!         Ok(Response::new(201, ""))
+//!     });
 //! });
-//! let system = System::new("echo", "a worker that answers", echo).with_workload(|rng| {
+//! let system = System::new("notes", "a worker that keeps a note", keeps).with_workload(|rng| {
 //!     let ask = |turn| ClientRequest::new(Time::from_ms(10 * u64::from(turn)), "POST", "/", "hello");
 //!     (0..1 + rng.below(3)).map(ask).collect()
 //! });
 //! // Played twice, each of 20 storms has the same history.
 //! testing::deterministic(&system, system.reference(), 20);
-//! // Within 50 storms, everything is seen that must sometimes happen: here, that a host dies during a call.
-//! testing::sees_everything(&system, system.reference(), 50);
+//! // Within 1,000 storms, everything is seen that must sometimes happen: here, that a host dies during a call.
+//! testing::sees_everything(&system, system.reference(), 1_000);
 //! // Every run of one request with at most one deviation keeps every promise.
 //! let scenario = search::to_enumerate(&system, FaultSet::explored(), 1);
 //! assert!(testing::enumerate(&system, system.reference(), &scenario, 1) > 5);

@@ -53,7 +53,7 @@ impl Request {
         request.with_header("content-type", "application/json")
     }
 
-    /// The same with a header set.
+    /// Sets a header of the request, in place of one of that name.
     pub fn with_header(mut self, name: &str, value: &str) -> Request {
         self.headers.set(name, value);
         self
@@ -132,13 +132,13 @@ impl Response {
         Response::new(200, Body::json(value)).with_header("content-type", "application/json")
     }
 
-    /// The same with another status.
+    /// Replaces the status, as that of an answer in JSON.
     pub fn with_status(mut self, status: u16) -> Response {
         self.status = status;
         self
     }
 
-    /// The same with a header set.
+    /// Sets a header of the response, in place of one of that name.
     pub fn with_header(mut self, name: &str, value: &str) -> Response {
         self.headers.set(name, value);
         self

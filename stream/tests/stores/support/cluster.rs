@@ -70,7 +70,7 @@ pub enum Listens {
     Socket,
     /// A port of this machine as well.
     Plain,
-    /// The same with TLS, and nothing else there.
+    /// A port of this machine that takes connections over TLS and no others.
     Tls,
 }
 
@@ -153,7 +153,7 @@ impl Cluster {
         self.string(database).parse().expect("a connection string")
     }
 
-    /// The same as text, for another process.
+    /// The connection string, for another process.
     pub fn string(&self, database: &str) -> String {
         let directory = self.directory.display();
         format!("host={directory} port={} user=postgres dbname={database}", self.port)

@@ -338,9 +338,9 @@ fn a_history_has_four_forms() {
 }
 
 #[test]
-fn check_finds_all_as_expected_and_is_the_same_again() {
+fn check_finds_all_as_expected() {
     let folder = scratch("check");
-    let done = thunderhead(&folder, &["check", "--runs", "400", "--json", "--jobs", "1"]);
+    let done = thunderhead(&folder, &["check", "--runs", "400", "--json", "--jobs", "2"]);
     assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
     let json = done.json();
     assert_eq!(json["ok"], true);
@@ -351,11 +351,26 @@ fn check_finds_all_as_expected_and_is_the_same_again() {
         let refuted = line["expected"] == "refuted";
         assert_eq!(refuted, !line["violations"].as_array().unwrap().is_empty(), "{line}");
     }
-    let again = thunderhead(&folder, &["check", "--runs", "400", "--json", "--jobs", "2"]);
-    assert_eq!(again.stdout, done.stdout);
     assert!(files(&folder).is_empty(), "expected refutations are written only when asked for");
-    let text = thunderhead(&folder, &["check", "--runs", "400", "--out", "found"]);
+}
+
+#[test]
+fn check_takes_some_systems_and_gives_the_same_whatever_the_jobs() {
+    let folder = scratch("check-some");
+    let some = ["check", "comparisons", "relay", "--runs", "400", "--json", "--jobs"];
+    let done = thunderhead(&folder, &[&some[..], &["1"]].concat());
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    let json = done.json();
+    let names = json["systems"].as_array().unwrap().iter().map(|line| line["system"].as_str());
+    let names: std::collections::BTreeSet<_> = names.flatten().collect();
+    assert_eq!(Vec::from_iter(names), ["comparisons", "relay"]);
+    let again = thunderhead(&folder, &[&some[..], &["2"]].concat());
+    assert_eq!(again.stdout, done.stdout);
+    let text = thunderhead(&folder, &["check", "relay", "--runs", "400", "--out", "found"]);
     assert!(text.stdout.contains("thunderhead replay found/relay-acks-early-"), "{}", text.stdout);
-    let too_few = thunderhead(&folder, &["check", "--runs", "1"]);
+    let too_few = thunderhead(&folder, &["check", "relay", "--runs", "1"]);
     assert_eq!(too_few.code, 1, "{}", too_few.stdout);
+    let unknown = thunderhead(&folder, &["check", "relai", "--runs", "1"]);
+    assert_eq!(unknown.code, 2, "{}", unknown.stdout);
+    assert!(unknown.stderr.contains("did you mean `relay`?"), "{}", unknown.stderr);
 }

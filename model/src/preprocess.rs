@@ -1,7 +1,8 @@
 //! Turns pixels into the network's input.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x3;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::metadata::Orientation;
 use image::{DynamicImage, RgbImage};
 use serde::{Deserialize, Serialize};
@@ -44,17 +45,18 @@ pub(crate) fn centre(picture: &Picture) -> Result<RgbImage, Error> {
     let (width, height) = picture.pixels.dimensions();
     let side = f64::from(width.min(height)) * SIDE as f64 / SHORT_SIDE;
     let (left, top) = ((f64::from(width) - side) / 2.0, (f64::from(height) - side) / 2.0);
-    let source = ImageRef::new(width, height, picture.pixels.as_raw(), PixelType::U8x3)
+    // Types instead of values say which pixels these are: otherwise the code for all kinds of pixels is compiled.
+    let source = TypedImageRef::<U8x3>::from_buffer(width, height, picture.pixels.as_raw())
         .map_err(|error| failed(error.to_string()))?;
-    let mut small = Image::new(SIDE as u32, SIDE as u32, PixelType::U8x3);
+    let mut small = RgbImage::new(SIDE as u32, SIDE as u32);
+    let mut target = TypedImage::<U8x3>::from_buffer(SIDE as u32, SIDE as u32, &mut small)
+        .map_err(|error| failed(error.to_string()))?;
     let options = ResizeOptions::new()
         .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
         .crop(left, top, side, side);
     Resizer::new()
-        .resize(&source, &mut small, &options)
+        .resize_typed(&source, &mut target, &options)
         .map_err(|error| failed(error.to_string()))?;
-    let small = RgbImage::from_raw(SIDE as u32, SIDE as u32, small.into_vec())
-        .ok_or_else(|| failed("unexpected size".to_owned()))?;
     if picture.orientation == Orientation::NoTransforms {
         return Ok(small);
     }

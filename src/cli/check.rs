@@ -1,4 +1,4 @@
-//! `thunderhead check`: searches every variant of every system with every strategy.
+//! `thunderhead check`: searches every variant of every system, or of some, with every strategy.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -18,6 +18,8 @@ use crate::report;
 /// The arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// The systems [default: all].
+    systems: Vec<String>,
     /// How long to search, in total.
     #[arg(long, default_value_t = 20, conflicts_with = "runs")]
     seconds: u64,
@@ -63,9 +65,16 @@ impl Checked<'_> {
 }
 
 pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
+    for name in &args.systems {
+        input::system(given, name)?;
+    }
+    let wanted = |system: &&System| {
+        args.systems.is_empty() || args.systems.iter().any(|name| **name == *system.name)
+    };
     let variants = given
         .systems
         .iter()
+        .filter(wanted)
         .flat_map(|system| system.variants().iter().map(move |variant| (system, variant)));
     let mut work: Vec<(usize, (&System, &Variant))> = variants.enumerate().collect();
     // A variant that is refuted early leaves the rest of its time to those that must hold.

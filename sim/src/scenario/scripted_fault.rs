@@ -77,6 +77,16 @@ impl Filter {
         &self.call
     }
 
+    /// The pattern for the caller's name, if it has one.
+    pub fn caller(&self) -> Option<&str> {
+        self.caller.as_deref()
+    }
+
+    /// The same calls, whoever makes them.
+    pub fn without_caller(&self) -> Filter {
+        Filter { caller: None, ..self.clone() }
+    }
+
     /// Whether the name of a call, or of a host, fits its pattern for that.
     pub fn fits(&self, name: &str) -> bool {
         glob(&self.call, name)

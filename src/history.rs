@@ -57,7 +57,8 @@ impl<'a> History<'a> {
             let promise =
                 promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
             let event = violation.finding.event;
-            let event = event.map_or(String::new(), |at| format!(" (event {})", at + 1));
+            // A space that does not break, so that the number stands with its word.
+            let event = event.map_or(String::new(), |at| format!(" (event\u{a0}{})", at + 1));
             let said = format!("{promise}: {}{event}", violation.finding.message);
             labelled(&mut text, "broken", &self.played.run.trace.abbreviated(&said));
         }
@@ -85,7 +86,8 @@ impl<'a> History<'a> {
 fn labelled(text: &mut String, label: &str, said: &str) {
     let mut line = format!("{label:<LABEL$}");
     let mut empty = true;
-    for word in said.split_whitespace() {
+    for word in said.split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let word = &*word.replace('\u{a0}', " ");
         let word: String = match word.chars().nth(WIDTH - LABEL) {
             Some(_) => word.chars().take(WIDTH - LABEL - 1).chain(['…']).collect(),
             None => word.into(),

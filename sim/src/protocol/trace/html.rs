@@ -3,8 +3,9 @@
 
 use std::fmt::{Display, Write};
 
-use super::text::Text;
+use super::text::{Length, Text};
 use super::{Event, EventKind, OutcomeId, Trace};
+use crate::services::sqlite::TIED;
 use crate::values::call::CallClass;
 
 /// Pixels from one event to the next, and from one lane to the next.
@@ -54,7 +55,7 @@ impl<'a> Page<'a> {
                 lanes.push(event.actor);
             }
         }
-        Page { trace, text: Text::new(trace), lanes }
+        Page { trace, text: Text::new(trace, Length::Short), lanes }
     }
 
     fn x(&self, actor: u16) -> usize {
@@ -151,8 +152,8 @@ impl<'a> Page<'a> {
                 self.kind(event),
                 event.at,
                 hue(event.actor),
-                Escaped(self.text.names.of(event.actor)),
-                Escaped(self.text.describe(event)),
+                Escaped(self.text.names.of(self.trace.subject(event))),
+                Escaped(self.text.describe(at, 1).replace(TIED, " ")),
                 actor = Escaped(self.trace.actor(event)),
             );
         }

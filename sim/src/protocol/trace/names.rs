@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Trace, abbreviation};
+use super::cut::columns;
+use super::tokens::tokens;
+use super::{Event, EventKind, Trace};
+use crate::protocol::op::Op;
+use crate::services::workflow::Engine;
 
 /// The width of the actor column.
 pub(super) const WIDTH: usize = 20;
@@ -24,14 +28,16 @@ impl Names {
         let mut taken: Vec<String> = Vec::new();
         // In the order in which things happened to them, which a trace that was read from a file shares.
         for event in trace.events() {
-            let at = usize::from(event.actor);
-            if short[at].is_empty() {
-                let name = unique(shorten(&actors[at]), &taken);
-                taken.push(name.clone());
-                short[at] = name;
+            for actor in [event.actor, trace.subject(event)] {
+                let at = usize::from(actor);
+                if short[at].is_empty() {
+                    let name = unique(shorten(&actors[at]), &taken);
+                    taken.push(name.clone());
+                    short[at] = name;
+                }
             }
         }
-        let width = taken.iter().map(|name| abbreviation::columns(name)).max().unwrap_or(0);
+        let width = taken.iter().map(|name| columns(name)).max().unwrap_or(0);
         let both = actors
             .iter()
             .zip(&short)
@@ -59,17 +65,50 @@ impl Names {
     }
 }
 
-/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `Organizatio…875edc86`: as much of the beginning as fits,
-/// and the digits by which the texts call it.
+impl Trace {
+    /// The actor of whom the text form tells an event: when an engine writes its journal, its instance.
+    pub fn subject(&self, event: &Event) -> u16 {
+        let engine = match event.kind {
+            EventKind::Effect { call, .. } => match self.op(call) {
+                Op::Workflow(op) => op.engine(),
+                _ => None,
+            },
+            _ => None,
+        };
+        engine.and_then(|engine| self.instance(engine)).unwrap_or(event.actor)
+    }
+
+    /// The actor that is the instance of an engine.
+    pub(super) fn instance(&self, engine: &Engine) -> Option<u16> {
+        let name = format!("{}/{}", engine.workflow, engine.id);
+        self.actors().iter().position(|actor| **actor == *name).map(|at| at as u16)
+    }
+}
+
+/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `…Workflow/875edc86`: the last word of a long class, or as much of
+/// the beginning as fits, and the digits by which the texts call it.
 fn shorten(name: &str) -> String {
-    let short = abbreviation::tokens(name);
-    if abbreviation::columns(&short) <= WIDTH {
+    let short = tokens(name);
+    if columns(&short) <= WIDTH {
         return short;
     }
     let ends: Vec<char> = short.trim_end_matches('…').chars().collect();
     let tail: String = ends[ends.len().saturating_sub(8)..].iter().collect();
-    let head: String = short.chars().take(WIDTH - 1 - abbreviation::columns(&tail)).collect();
+    let room = WIDTH - 1 - columns(&tail);
+    let class = short.split_once('/').map_or("", |(class, _)| class);
+    if columns(class) > room - 1
+        && let Some(word) = last_word(class, room - 1)
+    {
+        return format!("…{word}/{tail}");
+    }
+    let head: String = short.chars().take(room).collect();
     format!("{head}…{tail}")
+}
+
+/// The longest end of a class in camel case that begins with a capital and has at most `width` columns.
+fn last_word(class: &str, width: usize) -> Option<&str> {
+    let capitals = class.char_indices().skip(1).filter(|(_, c)| c.is_uppercase());
+    capitals.map(|(at, _)| &class[at..]).find(|word| columns(word) <= width)
 }
 
 /// `name`, or the first of `name~2`, `name~3`, … that is not taken.
@@ -85,7 +124,6 @@ fn unique(name: String, taken: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Event, EventKind};
     use super::*;
     use crate::values::time::Time;
 
@@ -106,7 +144,7 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) =
             names(&["r2", "GENERATION:019b76da-a802-7569-a161-e52fa3730902", &workflow]);
-        assert_eq!(short, ["r2", "GENERATION:…a3730902", "Organizatio…875edc86"]);
+        assert_eq!(short, ["r2", "GENERATION:…a3730902", "…Workflow/875edc86"]);
     }
 
     #[test]
@@ -114,8 +152,8 @@ mod tests {
         let other = format!("OrganizationWorkflow/other_{HEX}");
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) = names(&[&workflow, &other, "é".repeat(40).as_str()]);
-        assert_eq!(short[1], "Organizatio…875edc~2");
-        assert!(short.iter().all(|name| abbreviation::columns(name) <= WIDTH), "{short:?}");
+        assert_eq!(short[1], "…Workflow/875edc86~2");
+        assert!(short.iter().all(|name| columns(name) <= WIDTH), "{short:?}");
     }
 
     #[test]
@@ -123,6 +161,6 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (trace, _) = names(&[&workflow]);
         let text = format!("workflow.begin {workflow}@1");
-        assert_eq!(Names::new(&trace).replace(&text), "workflow.begin Organizatio…875edc86@1");
+        assert_eq!(Names::new(&trace).replace(&text), "workflow.begin …Workflow/875edc86@1");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use thunderhead_sim::{Fault, Kill, ScriptChoices, ScriptedFault, printable};
+use thunderhead_sim::{ScriptChoices, printable};
 
 use crate::playable::{Playable, Played};
 
@@ -57,7 +57,8 @@ impl<'a> History<'a> {
             let promise =
                 promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
             let event = violation.finding.event;
-            let event = event.map_or(String::new(), |at| format!(" (event {})", at + 1));
+            // A space that does not break, so that the number stands with its word.
+            let event = event.map_or(String::new(), |at| format!(" (event\u{a0}{})", at + 1));
             let said = format!("{promise}: {}{event}", violation.finding.message);
             labelled(&mut text, "broken", &self.played.run.trace.abbreviated(&said));
         }
@@ -67,9 +68,7 @@ impl<'a> History<'a> {
     /// What went wrong in the platform, in words.
     fn faults(&self) -> String {
         let script = self.playable.script();
-        let kills = script.scenario.kills.iter().map(killed);
-        let mut words: Vec<String> =
-            script.scenario.faults.iter().map(struck).chain(kills).collect();
+        let mut words = script.scenario.faults_in_words();
         match &script.choices {
             ScriptChoices::Benign => {}
             ScriptChoices::Seed(seed) => words.push(format!("others, drawn by seed {seed}")),
@@ -83,67 +82,12 @@ impl<'a> History<'a> {
     }
 }
 
-/// A scripted fault in words: `the reply to the first fetch web/* is lost`.
-fn struck(rule: &ScriptedFault) -> String {
-    let (which, many) = which(rule);
-    let (on, is) = (&rule.on, if many { "are" } else { "is" });
-    let by = rule.by.map_or(String::new(), |by| format!(" by {by:?}"));
-    let code = rule.code.map_or(String::new(), |code| format!(" ({code})"));
-    let calls = format!("{which} {on}");
-    match rule.fault {
-        Fault::Delay => format!("{calls} {is} late{by}"),
-        Fault::Fail => format!("{calls} {is} refused with a transient error{code}"),
-        Fault::LoseRequest => format!("{calls} {is} lost on the way"),
-        Fault::LoseReply => format!("the reply to {calls} is lost"),
-        Fault::Duplicate if many => format!("{calls} happen twice"),
-        Fault::Duplicate => format!("{calls} happens twice"),
-        Fault::Reorder => format!("{calls} {is} overtaken"),
-        Fault::LoseEvent => format!("the notification of {calls} is lost"),
-        Fault::FewLabels => format!("{calls} {is} answered with few labels{code}"),
-        Fault::Mood => format!("{calls} {is} slow or refused by the outside{code}"),
-        Fault::FalseExists => format!("{calls} {is} told that the instance exists"),
-        Fault::StaleRead => format!("{calls} {is} answered by a replica that lags{code}"),
-        Fault::Evict => format!("{on} loses its memory while idle"),
-        Fault::CrashBefore => format!("the worker dies on {calls}, before the effect"),
-        Fault::CrashAfter => format!("the worker dies on {calls}, after the effect"),
-        Fault::Crash => format!(
-            "{on} dies{}",
-            rule.by.map_or(String::new(), |by| format!(" and is down for {by:?}"))
-        ),
-        // A fault without a sentence of its own here is told by its entry in the list of faults.
-        other => format!("{calls}: {other}{by}{code}, {}", other.kind().help),
-    }
-}
-
-/// Which of the matching calls, and whether those are several.
-fn which(rule: &ScriptedFault) -> (String, bool) {
-    if let Some(chance) = rule.chance {
-        return (format!("{} of 100", u32::from(chance) * 100 / 1024), true);
-    }
-    let after = |skip: u32| if skip == 0 { String::new() } else { format!("after {skip}, ") };
-    match (rule.skip, rule.times) {
-        (0, 1) => ("the first".into(), false),
-        (1, 1) => ("the second".into(), false),
-        (2, 1) => ("the third".into(), false),
-        (skip, 1) => (format!("number {} of", skip + 1), false),
-        (skip, u32::MAX) => (format!("{}all", after(skip)), true),
-        (skip, times) => (
-            format!("{}the {}{times}", after(skip), if skip == 0 { "first " } else { "next " }),
-            true,
-        ),
-    }
-}
-
-fn killed(kill: &Kill) -> String {
-    let down = kill.down.map_or(String::new(), |down| format!(" and is down for {down:?}"));
-    format!("{} dies at {}{down}", kill.host, kill.at)
-}
-
 /// A line of the header, broken between words.
 fn labelled(text: &mut String, label: &str, said: &str) {
     let mut line = format!("{label:<LABEL$}");
     let mut empty = true;
-    for word in printable(said).split_whitespace() {
+    for word in printable(said).split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let word = &*word.replace('\u{a0}', " ");
         let word: String = match word.chars().nth(WIDTH - LABEL) {
             Some(_) => word.chars().take(WIDTH - LABEL - 1).chain(['…']).collect(),
             None => word.into(),
@@ -165,19 +109,6 @@ fn labelled(text: &mut String, label: &str, said: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_scripted_fault_is_told_in_words() {
-        let once = ScriptedFault::once(Fault::LoseReply, "fetch web/*");
-        assert_eq!(struck(&once), "the reply to the first fetch web/* is lost");
-        let by = Some(std::time::Duration::from_secs(30));
-        let late =
-            ScriptedFault { times: 2, skip: 1, by, ..ScriptedFault::once(Fault::Delay, "r2.get") };
-        assert_eq!(struck(&late), "after 1, the next 2 r2.get are late by 30s");
-        let refused =
-            ScriptedFault { times: u32::MAX, ..ScriptedFault::once(Fault::Fail, "ai.run") };
-        assert_eq!(struck(&refused), "all ai.run are refused with a transient error");
-    }
 
     #[test]
     fn a_long_line_of_the_header_is_broken_between_words() {

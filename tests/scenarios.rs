@@ -112,7 +112,8 @@ fn actors_have_short_names_that_are_theirs_alone() {
         let trace = plan(&path).play().unwrap().run.trace;
         let mut known: Vec<(String, String)> = Vec::new();
         for event in trace.events() {
-            let (long, short) = (trace.actor(event).to_string(), trace.actor_short(event));
+            let subject = &trace.actors()[usize::from(trace.subject(event))];
+            let (long, short) = (subject.to_string(), trace.actor_short(event));
             assert!(short.chars().count() <= 24, "{short}");
             if !known.iter().any(|(name, _)| *name == long) {
                 assert!(known.iter().all(|(_, taken)| *taken != short), "{short} twice");

@@ -20,3 +20,8 @@ pub use comparisons::COMPARISONS;
 pub use generations::GENERATIONS;
 pub use relay::RELAY;
 pub use uploads::UPLOADS;
+
+/// `1 artifact`, `2 artifacts`.
+fn count(number: usize, one: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}

@@ -2,6 +2,7 @@
 
 pub mod body;
 pub mod call;
+pub(crate) mod count;
 pub mod hash;
 pub(crate) mod media;
 pub(crate) mod percent;

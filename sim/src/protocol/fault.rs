@@ -4,12 +4,16 @@
 //! `engine/verdict.rs`. Everything else (scripts, `--faults`, `list`, swarms, hashes) follows from
 //! the entry.
 
+mod set;
+
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+pub use set::FaultSet;
 
 use crate::services::ai;
 use crate::values::call::CallClass;
@@ -26,6 +30,8 @@ pub struct FaultKind {
     pub name: &'static str,
     /// One line for `thunderhead list`.
     pub help: &'static str,
+    /// The sentence that the header of a history has for it. `scenario/script/told.rs` fills its gaps.
+    pub told: &'static str,
     /// The calls that it can strike.
     pub classes: &'static [CallClass],
     /// Whether `explore` draws it by default.
@@ -58,6 +64,7 @@ impl FaultKind {
         id: 0,
         name: "",
         help: "",
+        told: "",
         classes: &[],
         explored: true,
         crash: false,
@@ -70,7 +77,7 @@ impl FaultKind {
 /// Makes the enum and [`ALL`] from one list.
 macro_rules! faults {
     ($($fault:ident {
-        id: $id:literal, name: $name:literal, help: $help:literal
+        id: $id:literal, name: $name:literal, help: $help:literal, told: $told:literal
         $(, $field:ident: $value:expr)* $(,)?
     })*) => {
         /// One thing that can go wrong.
@@ -87,6 +94,7 @@ macro_rules! faults {
                 id: $id,
                 name: $name,
                 help: $help,
+                told: $told,
                 $($field: $value,)*
                 ..FaultKind::USUAL
             },
@@ -122,6 +130,7 @@ faults! {
         id: 0,
         name: "delay",
         help: "the request arrives late, perhaps after its caller has given up (by = \"30s\")",
+        told: "{calls} {is} late{by}",
         classes: &[
             CallClass::Event,
             CallClass::Socket,
@@ -139,6 +148,7 @@ faults! {
         id: 1,
         name: "fail",
         help: "the platform answers a transient error and does nothing (code = 10001, or which of its list)",
+        told: "{calls} {is} refused with a transient error{code}",
         classes: &[
             CallClass::Service,
             CallClass::Rpc,
@@ -152,6 +162,7 @@ faults! {
         id: 2,
         name: "lose_request",
         help: "the request never arrives; its caller gives up",
+        told: "{calls} {is} lost on the way",
         classes: &[
             CallClass::Socket,
             CallClass::Service,
@@ -167,12 +178,14 @@ faults! {
         id: 3,
         name: "lose_reply",
         help: "the request takes effect, its reply never arrives",
+        told: "the repl{y} to {calls} {is} lost",
         classes: ANSWERED,
     }
     Duplicate {
         id: 4,
         name: "duplicate",
         help: "the request takes effect twice; a batch reaches two invocations at once",
+        told: "{calls} happen{s} twice",
         classes: &[
             CallClass::Service,
             CallClass::Fetch,
@@ -185,11 +198,13 @@ faults! {
         id: 5,
         name: "reorder",
         help: "ready tasks, deliveries and queued messages overtake each other",
+        told: "{calls} {is} overtaken",
     }
     LoseEvent {
         id: 6,
         name: "lose_event",
         help: "a notification never reaches its queue (no guarantee is published for that hop)",
+        told: "{calls} {is} lost",
         classes: &[CallClass::Event],
         explored: false,
     }
@@ -197,6 +212,7 @@ faults! {
         id: 7,
         name: "few_labels",
         help: "the model answers with fewer labels than usual, or none (code = how many)",
+        told: "{calls} {is} answered with few labels{code}",
         classes: &[CallClass::Ai],
         code: Codes::In(0..=ai::LABELS as u32 - 1),
     }
@@ -204,11 +220,13 @@ faults! {
         id: 8,
         name: "mood",
         help: "a provider, a website or a text model outside the cloud is slow, refuses or fails",
+        told: "{calls} {is} slow or refused by the outside{code}",
     }
     FalseExists {
         id: 9,
         name: "false_exists",
         help: "create says the instance exists: though it does not (code = 0), or as it is made (1)",
+        told: "{calls} {is} told that the instance exists",
         classes: &[CallClass::Create],
         code: Codes::In(0..=1),
     }
@@ -216,6 +234,7 @@ faults! {
         id: 14,
         name: "stale_read",
         help: "a replica answers a read in a session without the latest writes (code = how many)",
+        told: "{calls} {is} answered by a replica that lags{code}",
         classes: &[CallClass::Read],
         // A replica that lags behind by no writes is the primary.
         code: Codes::In(1..=u32::MAX),
@@ -224,6 +243,7 @@ faults! {
         id: 15,
         name: "late_reply",
         help: "the request takes effect at once, its reply arrives late, perhaps too late (by = \"30s\")",
+        told: "the repl{y} to {calls} {is} late{by}",
         classes: &[
             CallClass::Service,
             CallClass::Fetch,
@@ -239,12 +259,14 @@ faults! {
         id: 10,
         name: "evict",
         help: "an object that was idle for ten seconds has lost its memory (on = \"ROOM:all\")",
+        told: "{on} loses its memory while idle",
         on_host: true,
     }
     CrashBefore {
         id: 11,
         name: "crash_before",
         help: "the worker dies on this call before the effect",
+        told: "{who} dies on {calls}, before the effect",
         classes: CRASHING,
         crash: true,
     }
@@ -252,6 +274,7 @@ faults! {
         id: 12,
         name: "crash_after",
         help: "the worker dies on this call after the effect, before the reply",
+        told: "{who} dies on {calls}, after the effect",
         classes: CRASHING,
         crash: true,
     }
@@ -260,6 +283,7 @@ faults! {
         name: "crash",
         help: "a host dies after a poll (on = \"relay\"), or at a time (at = \"3s\"); code = 1: an object, \
                and the writes of its turn are lost",
+        told: "{on} dies{down}",
         crash: true,
         on_host: true,
         code: Codes::In(1..=1),
@@ -321,65 +345,6 @@ impl<'de> Deserialize<'de> for Fault {
     }
 }
 
-/// A set of faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FaultSet(u32);
-
-impl FaultSet {
-    /// The empty set. A run without faults behaves like an emulator.
-    pub const NONE: FaultSet = FaultSet(0);
-
-    /// The faults that `explore` draws by default.
-    pub fn explored() -> FaultSet {
-        ALL.iter().filter(|kind| kind.explored).map(|kind| kind.fault).collect()
-    }
-
-    /// Crashes on every call and after every poll, and no other fault.
-    pub fn crashes() -> FaultSet {
-        ALL.iter().map(|kind| kind.fault).filter(|fault| fault.is_crash()).collect()
-    }
-
-    /// Whether `fault` is in the set.
-    pub fn contains(self, fault: Fault) -> bool {
-        self.0 & 1 << fault.kind().id != 0
-    }
-
-    /// The faults in the set, in the order of [`ALL`].
-    pub fn iter(self) -> impl Iterator<Item = Fault> {
-        ALL.iter().map(|kind| kind.fault).filter(move |fault| self.contains(*fault))
-    }
-
-    /// The faults in the set that can strike a call of that class, in the order of [`ALL`].
-    pub fn striking(self, class: CallClass) -> impl Iterator<Item = Fault> {
-        self.iter().filter(move |fault| fault.kind().classes.contains(&class))
-    }
-
-    /// The faults in the set, in the order in which swarms draw them.
-    pub fn by_id(self) -> Vec<Fault> {
-        let mut faults: Vec<Fault> = self.iter().collect();
-        faults.sort_by_key(|fault| fault.kind().id);
-        faults
-    }
-}
-
-impl FromIterator<Fault> for FaultSet {
-    fn from_iter<I: IntoIterator<Item = Fault>>(faults: I) -> FaultSet {
-        FaultSet(faults.into_iter().fold(0, |set, fault| set | 1 << fault.kind().id))
-    }
-}
-
-impl Serialize for FaultSet {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
-    }
-}
-
-impl<'de> Deserialize<'de> for FaultSet {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<FaultSet, D::Error> {
-        Ok(Vec::<Fault>::deserialize(deserializer)?.into_iter().collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -422,12 +387,5 @@ mod tests {
     fn an_unknown_fault_is_refused_with_the_known_ones() {
         let error = "lose_mind".parse::<Fault>().unwrap_err();
         assert!(error.contains("`lose_mind`") && error.contains("lose_reply"), "{error}");
-    }
-
-    #[test]
-    fn a_set_survives_json() {
-        let json = serde_json::to_string(&FaultSet::crashes()).unwrap();
-        assert_eq!(json, r#"["crash_before","crash_after","crash"]"#);
-        assert_eq!(serde_json::from_str::<FaultSet>(&json).unwrap(), FaultSet::crashes());
     }
 }

@@ -215,7 +215,10 @@ impl fmt::Display for Op {
             Op::D1(op) => tell("d1.", op),
             Op::Workflow(op) => tell("workflow.", op),
             Op::Fetch { to, request } => tell(&format!("fetch {to} "), request),
-            Op::Deliver { to, batch } => write!(f, "queue.deliver {batch} to {to}"),
+            Op::Deliver { to, batch } => {
+                tell("queue.deliver ", batch)?;
+                write!(f, " to {to}")
+            }
             Op::Rpc { object, method, args } if args.is_empty() => {
                 write!(f, "object.rpc {object} {method}")
             }
@@ -234,6 +237,7 @@ impl fmt::Display for Op {
             Op::Notify { queue, event } => {
                 write!(f, "r2.notify {queue} {} {}", event.action.name(), event.object.key)?;
                 match &event.object.e_tag {
+                    Some(etag) if f.alternate() => write!(f, " etag={etag}"),
                     Some(etag) => write!(f, " etag={}", &etag[..etag.len().min(8)]),
                     None => Ok(()),
                 }

@@ -3,12 +3,18 @@
 //! was answered is kept once and referred to by number: four events of one call share one question.
 
 mod abbreviation;
+mod cut;
+mod cycles;
 mod folded;
 mod html;
+mod joins;
 mod jsonl;
 mod mermaid;
 mod names;
+mod question;
+mod subjects;
 mod text;
+mod tokens;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 mod error;
 mod fields;
 mod read;
+mod told;
 mod words;
 mod write;
 

@@ -87,6 +87,11 @@ impl Filter {
         self.target.as_deref()
     }
 
+    /// The same calls, of all callers.
+    pub fn without_caller(&self) -> Filter {
+        Filter { caller: None, ..self.clone() }
+    }
+
     /// Whether the name of a call, or of a host, fits its pattern for that.
     pub fn fits(&self, name: &str) -> bool {
         glob(&self.call, name)

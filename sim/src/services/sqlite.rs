@@ -11,6 +11,7 @@ mod capture;
 mod change;
 mod connection;
 mod database;
+mod differing;
 mod error;
 mod functions;
 pub mod limits;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 
 pub use change::{Row, RowChange};
 pub use database::Database;
+pub(crate) use differing::TIED;
 pub use error::{Error, ErrorKind, USE_TRANSACTION_API};
 pub(crate) use script::{is_one_statement, is_pragma, only_reads};
 pub use value::{Real, Value};

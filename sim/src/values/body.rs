@@ -205,9 +205,11 @@ impl fmt::Display for Body {
     }
 }
 
-/// Whether a text is a JSON object or array, which brings its own quotes.
-fn is_json(text: &str) -> bool {
-    text.starts_with(['{', '[']) && serde_json::from_str::<de::IgnoredAny>(text).is_ok()
+/// Whether a text is JSON, which brings its own quotes.
+pub(crate) fn is_json(text: &str) -> bool {
+    // Most texts are not, and their first character tells.
+    text.starts_with(|c: char| matches!(c, '{' | '[' | '"' | 'n' | 't' | 'f' | '-' | '0'..='9'))
+        && serde_json::from_str::<de::IgnoredAny>(text).is_ok()
 }
 
 impl Serialize for Body {
@@ -282,6 +284,9 @@ mod tests {
         assert_eq!(shown(Body::from(&*long)), ("41 bytes".into(), format!("\"{long}\"")));
         assert_eq!(shown(Body::from("{1}")), ("\"{1}\"".into(), "\"{1}\"".into()), "no JSON");
         assert_eq!(shown(Body::from("[1]")), ("\"[1]\"".into(), "[1]".into()));
+        let string = Body::from(r#""running""#);
+        assert_eq!(format!("{string:#}"), r#""running""#);
+        assert_eq!(shown(Body::from("null")), (r#""null""#.into(), "null".into()));
         let picture = Body::from(b"\x89PNG".to_vec());
         assert_eq!(shown(picture), ("4 bytes".into(), "PNG, 4 bytes".into()));
     }

@@ -111,7 +111,7 @@ fn a_duplicate_delivery_reaches_two_invocations_at_once() {
     let run = one(ScriptedFault::once(Fault::Duplicate, "queue.deliver events"));
     assert_eq!(count(&run, "begin"), 3, "the request and two deliveries\n{}", run.trace);
     assert_eq!(lines(&run, "settle").len(), 2);
-    assert!(lines(&run, "settle")[1].contains("gone"), "{}", run.trace);
+    assert!(lines(&run, "settle")[1].contains("settled before"), "{}", run.trace);
 }
 
 #[test]

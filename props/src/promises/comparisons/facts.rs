@@ -25,7 +25,7 @@ pub enum Fact<'a> {
 pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     trace.events().iter().enumerate().filter_map(|(at, event)| {
         let fact = match &event.kind {
-            EventKind::Rows { changes } => Fact::Rows { store: trace.actor(event), changes },
+            EventKind::Rows { changes } => Fact::Rows { store: store(trace, at), changes },
             EventKind::Call { call } => match trace.op(*call) {
                 Op::Fetch { to, request } => Fact::Fetched { to, request },
                 _ => return None,
@@ -47,6 +47,19 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
         };
         Some((at, fact))
     })
+}
+
+/// Where the rows of the event at `at` are: in an object, or in the database whose statement follows.
+fn store(trace: &Trace, at: usize) -> &str {
+    let event = &trace.events()[at];
+    let statement = trace.events().get(at + 1).and_then(|next| match next.kind {
+        EventKind::Effect { call, .. } if next.actor == event.actor => Some(trace.op(call)),
+        _ => None,
+    });
+    match statement {
+        Some(Op::D1(op)) => op.database(),
+        _ => trace.actor(event),
+    }
 }
 
 /// The changes of rows alone.

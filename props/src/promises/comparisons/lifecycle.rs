@@ -23,14 +23,6 @@ fn ends_once(trace: &Trace) -> Result<(), Finding> {
         for (before, after) in changes.iter().filter_map(comparison) {
             let Some(after) = after else { continue };
             let id = after.id;
-            if (after.status == "completed") != after.result.is_some() {
-                let message = format!("{id} is {} with the wrong result", after.status);
-                return Err(Finding::at(at, message));
-            }
-            if (after.status == "failed") != after.error.is_some() {
-                let message = format!("{id} is {} with the wrong error", after.status);
-                return Err(Finding::at(at, message));
-            }
             let allowed = match before {
                 None => after.status == "running",
                 Some(before) if before.status == "running" => {
@@ -45,6 +37,14 @@ fn ends_once(trace: &Trace) -> Result<(), Finding> {
                     at,
                     format!("{id} was {was}, and now is {}", after.status),
                 ));
+            }
+            if (after.status == "completed") != after.result.is_some() {
+                let message = format!("{id} is {} with the wrong result", after.status);
+                return Err(Finding::at(at, message));
+            }
+            if (after.status == "failed") != after.error.is_some() {
+                let message = format!("{id} is {} with the wrong error", after.status);
+                return Err(Finding::at(at, message));
             }
         }
     }
@@ -88,6 +88,11 @@ mod tests {
 
     #[test]
     fn a_result_or_an_error_in_the_wrong_place_is_rejected() {
+        let mut story = Story::default();
+        story.created(&[1]).completed(1);
+        story.turn(|turn| turn.set_with(1, "failed", |_, error| *error = Some("lost")));
+        let message = ends_once(&story.trace()).unwrap_err().message;
+        assert_eq!(message, format!("{} was completed, and now is failed", id(1)));
         type Spoil = fn(&mut Option<&'static str>, &mut Option<&'static str>);
         let spoils: [(&str, Spoil); 5] = [
             ("completed", |result, _| *result = None),

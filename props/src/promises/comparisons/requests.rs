@@ -6,6 +6,7 @@ use thunderhead_sim::{Request, Response, Trace};
 
 use super::facts::{Fact, comparison, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::count;
 
 pub static ONE_PER_REQUEST: Promise = Promise::always(
     "one comparison per request",
@@ -41,8 +42,11 @@ fn one_per_request(trace: &Trace) -> Result<(), Finding> {
                     }
                     if created.len() > requests.len() {
                         let (many, few) = (created.len(), requests.len());
-                        let message =
-                            format!("{} makes {many} comparisons of {few} requests", new.id);
+                        let message = format!(
+                            "{} is comparison number {many}, and {} came",
+                            new.id,
+                            count(few, "request")
+                        );
                         return Err(Finding::at(at, message));
                     }
                 }
@@ -81,7 +85,10 @@ mod tests {
         story.compare(0, "a").created(&[1]).compare(1, "a").created(&[2]);
         let finding = one_per_request(&story.trace()).unwrap_err();
         assert_eq!(finding.event, Some(3));
-        assert_eq!(finding.message, format!("{} makes 2 comparisons of 1 requests", id(2)));
+        assert_eq!(
+            finding.message,
+            format!("{} is comparison number 2, and 1 request came", id(2))
+        );
     }
 
     #[test]

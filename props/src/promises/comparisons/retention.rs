@@ -78,7 +78,13 @@ fn too_few(trace: &Trace) -> Result<(), Finding> {
             let newer = of_pair.iter().rev().take_while(|id| **id != gone.id).count();
             let keep = keeps.of(key_of(gone.id));
             if newer < keep {
-                let message = format!("{} went with {newer} newer ones; {keep} are kept", gone.id);
+                let newer = match newer {
+                    0 => "none is newer".into(),
+                    1 => "only 1 is newer".into(),
+                    newer => format!("only {newer} are newer"),
+                };
+                let message =
+                    format!("{} was deleted, though {keep} are kept and {newer}", gone.id);
                 return Err(Finding::at(at, message));
             }
         }
@@ -122,7 +128,10 @@ mod tests {
         let mut story = Story::default();
         story.keep(3).created(&[1]).turn(|turn| turn.create(2).delete(1));
         let finding = newest(&story.trace()).unwrap_err();
-        assert_eq!(finding.message, format!("{} went with 1 newer ones; 3 are kept", id(1)));
+        assert_eq!(
+            finding.message,
+            format!("{} was deleted, though 3 are kept and only 1 is newer", id(1))
+        );
         let mut story = Story::default();
         story.created(&[1]).turn(|turn| turn.delete(1));
         assert!(newest(&story.trace()).is_err(), "the only one is gone");

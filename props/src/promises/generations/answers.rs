@@ -7,6 +7,7 @@ use thunderhead_sim::{Request, Trace};
 use super::contents::Contents;
 use super::facts::{Fact, facts, given, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::count;
 
 pub static ONE_PER_KEY: Promise = Promise::always(
     "one generation per key",
@@ -155,7 +156,8 @@ fn told(trace: &Trace) -> Result<(), Finding> {
         let ready = said["ready"].as_u64().unwrap_or_default() as usize;
         let there = contents.count_of(generation);
         if ready > there {
-            let message = format!("{generation} tells of {ready} artifacts, and there are {there}");
+            let ready = count(ready, "artifact");
+            let message = format!("{generation} tells of {ready}, and has {there}");
             return Err(Finding::at(event, message));
         }
         if said["standing"] == "settled" && !contents.generations.contains_key(generation) {

@@ -8,6 +8,7 @@ use thunderhead_sim::{Body, Time, Trace};
 use super::contents::Contents;
 use super::facts::{Fact, facts, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::count;
 
 pub static HAS_ITS_BYTES: Promise = Promise::always(
     "an artifact has its bytes",
@@ -115,10 +116,10 @@ fn paid_once(trace: &Trace) -> Result<(), Finding> {
             Fact::Accepted(job) => {
                 let jobs = jobs.entry(job.generation).or_default();
                 *jobs += 1;
-                let count = counts.get(job.generation).copied().unwrap_or_default() as usize;
-                if *jobs > count * ATTEMPTS_MAX {
-                    let message =
-                        format!("{jobs} jobs for {count} artifacts of {}", job.generation);
+                let artifacts = counts.get(job.generation).copied().unwrap_or_default() as usize;
+                if *jobs > artifacts * ATTEMPTS_MAX {
+                    let (jobs, artifacts) = (count(*jobs, "job"), count(artifacts, "artifact"));
+                    let message = format!("{jobs} for {artifacts} of {}", job.generation);
                     return Err(Finding::at(event, message));
                 }
             }

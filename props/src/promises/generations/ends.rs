@@ -10,6 +10,7 @@ use thunderhead_sim::{Time, Trace};
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
 use crate::promise::{Finding, Promise};
+use crate::promises::count;
 
 pub static EVERY_REQUEST_ENDS: Promise = Promise::eventually(
     "every request ends",
@@ -86,7 +87,8 @@ fn counted(trace: &Trace) -> Result<(), Finding> {
             let right = if there > 0 { "ready" } else { "failed" };
             if row.output_count != there as i64 || row.status != right {
                 let (status, said) = (row.status, row.output_count);
-                let message = format!("{id} is {status} with {said} artifacts; there are {there}");
+                let said = count(usize::try_from(said).unwrap_or_default(), "artifact");
+                let message = format!("{id} is {status} with {said}; it has {there}");
                 return Err(Finding::at(event, message));
             }
         }
@@ -129,11 +131,32 @@ fn tagged(trace: &Trace) -> Result<(), Finding> {
         let asked: BTreeSet<&str> = asked.filter_map(Json::as_str).collect();
         let has = contents.tags.get(&*given.id).unwrap_or(&none);
         if contents.generations.contains_key(&*given.id) && *has != asked {
-            let message = format!("{} has the tags {has:?}, asked for were {asked:?}", given.id);
+            let message = format!("{} has {}; {}", given.id, tags(has), asked_for(&asked));
             return Err(Finding::missing(message));
         }
     }
     Ok(())
+}
+
+fn tags(tags: &BTreeSet<&str>) -> String {
+    match tags.len() {
+        0 => "no tags".into(),
+        1 => format!("the tag {}", listed(tags)),
+        _ => format!("the tags {}", listed(tags)),
+    }
+}
+
+fn asked_for(tags: &BTreeSet<&str>) -> String {
+    match tags.len() {
+        0 => "none were asked for".into(),
+        1 => format!("{} was asked for", listed(tags)),
+        _ => format!("{} were asked for", listed(tags)),
+    }
+}
+
+fn listed(tags: &BTreeSet<&str>) -> String {
+    let tags: Vec<&str> = tags.iter().copied().collect();
+    tags.join(", ")
 }
 
 fn one_by_one(trace: &Trace) -> Result<(), Finding> {
@@ -177,6 +200,16 @@ mod tests {
         for check in [every_request_ends, counted, is_final, tagged, one_by_one] {
             assert_eq!(check(&trace), Ok(()));
         }
+    }
+
+    #[test]
+    fn tags_that_differ_are_told_in_words() {
+        let mut story = Story::given(&json!({ "model": "image-1", "tags": ["cats"] }));
+        story.made("a").library(&[row_generation("g", "ready", 1)]);
+        let message = |story: &Story| tagged(&story.trace()).unwrap_err().message;
+        assert_eq!(message(&story), "g has no tags; cats was asked for");
+        story.library(&[row_tag("dogs", "g"), row_tag("eels", "g")]);
+        assert_eq!(message(&story), "g has the tags dogs, eels; cats was asked for");
     }
 
     #[test]

@@ -14,6 +14,8 @@ use super::row::{Board, Upload};
 pub struct Contents<'a> {
     /// What each key has held, oldest first; nothing where it was deleted.
     held: BTreeMap<&'a str, Vec<Option<String>>>,
+    /// The ETag of what each key held last.
+    etags: BTreeMap<&'a str, &'a str>,
     /// The rows that clients see.
     pub board: Board<'a>,
     telling: BTreeMap<u32, (&'a str, usize)>,
@@ -27,6 +29,7 @@ impl<'a> Contents<'a> {
             Fact::Stored(object) => {
                 let event = event_id(&object.key, &object.etag);
                 self.held.entry(&object.key).or_default().push(Some(event));
+                self.etags.insert(&object.key, &object.etag);
                 split(&object.key).into_iter().collect()
             }
             Fact::Removed(keys) => {
@@ -62,6 +65,11 @@ impl<'a> Contents<'a> {
     /// What a key has held; nothing at all before the first upload.
     pub fn held(&self, key: &str) -> &[Option<String>] {
         self.held.get(key).map_or(&[], |held| held)
+    }
+
+    /// The ETag of what a key holds, or held last.
+    pub fn etag(&self, key: &str) -> Option<&'a str> {
+        self.etags.get(key).copied()
     }
 
     /// Every key that ever held something.

@@ -146,7 +146,10 @@ fn rejected_once(trace: &Trace) -> Result<(), Finding> {
     }
     match malformed.symmetric_difference(&rejected).next() {
         None => Ok(()),
-        Some(id) => Err(Finding::missing(format!("{} was not counted once", &id[..6]))),
+        Some(id) if malformed.contains(id) => {
+            Err(Finding::missing(format!("{} was counted 0 times", &id[..6])))
+        }
+        Some(id) => Err(Finding::missing(format!("{} is well formed, and was counted", &id[..6]))),
     }
 }
 

@@ -81,8 +81,13 @@ fn statuses(trace: &Trace) -> Result<(), Finding> {
                 _ => false,
             };
             if !fits {
-                let (before, event) = (before.unwrap_or("unknown"), short(row.event));
-                let message = format!("{} {event}: {before} becomes {}", row.name, row.status);
+                let (now, event) = (row.status, short(row.event));
+                let how = match before {
+                    None => format!("begins as {now}"),
+                    Some("queued") => format!("queued becomes {now} without running in between"),
+                    Some(before) => format!("{before} becomes {now}"),
+                };
+                let message = format!("{} {event}: {how}", row.name);
                 return Err(Finding::at(at, message));
             }
         }
@@ -173,19 +178,22 @@ mod tests {
         }
         assert_eq!(statuses(&good.trace()), Ok(()));
         for bad in [
-            &["running"][..],
-            &["queued", "classified"],
-            &["queued", "running", "queued"],
-            &["queued", "running", "classified", "running"],
-            &["queued", "running", "classified", "failed"],
-            &["queued", "running", "failed", "queued"],
+            &["running", "begins as running"][..],
+            &["queued", "classified", "queued becomes classified without running in between"],
+            &["queued", "running", "queued", "running becomes queued"],
+            &["queued", "running", "classified", "running", "classified becomes running"],
+            &["queued", "running", "classified", "failed", "classified becomes failed"],
+            &["queued", "running", "failed", "queued", "failed becomes queued"],
         ] {
             let mut history = Story::default();
+            let (said, bad) = bad.split_last().unwrap();
             for status in bad {
                 history.row("one", status, None);
             }
             let (trace, last) = history.ended();
-            assert_eq!(statuses(&trace).unwrap_err().event, Some(last), "{bad:?}");
+            let finding = statuses(&trace).unwrap_err();
+            assert_eq!(finding.event, Some(last), "{bad:?}");
+            assert!(finding.message.ends_with(said), "{finding:?}");
         }
     }
 

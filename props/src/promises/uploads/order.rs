@@ -34,9 +34,13 @@ fn latest_wins(trace: &Trace) -> Result<(), Finding> {
         let held = contents.held(key).last().and_then(Option::as_deref);
         let row = contents.row(key).map(|row| row.event);
         if held != row {
-            let said = |event: Option<&str>| event.map_or("nothing".into(), |id| short(id).into());
-            let (held, row): (String, String) = (said(held), said(row));
-            return Err(Finding::missing(format!("{key}: R2 holds {held}, the row says {row}")));
+            let etag = held.and(contents.etag(key)).map(short);
+            let held = etag.map_or("nothing".into(), |etag| format!("etag={etag}…"));
+            let row = match row {
+                Some(event) => format!("the row describes {}", short(event)),
+                None => "there is no row".into(),
+            };
+            return Err(Finding::missing(format!("{key}: R2 holds {held}, {row}")));
         }
     }
     for (organisation, row) in contents.board.rows() {
@@ -102,7 +106,7 @@ fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
             let later = &contents.held(&key)[deleted + 1..];
             if !later.iter().flatten().any(|event| event == row.event) {
                 let event = short(row.event);
-                return Err(Finding::at(at, format!("{key} is deleted and has a row for {event}")));
+                return Err(Finding::at(at, format!("{event} of {key} was deleted and has a row")));
             }
         }
     }
@@ -118,12 +122,15 @@ mod tests {
     fn a_row_that_does_not_describe_what_r2_holds_is_rejected() {
         let mut two = Story::default();
         two.stored("one", 1).row("one", "queued", None).stored("two", 2);
-        assert!(
-            latest_wins(&two.trace()).unwrap_err().message.starts_with("acme/cat.jpg: R2 holds")
-        );
+        let message = latest_wins(&two.trace()).unwrap_err().message;
+        let start = "acme/cat.jpg: R2 holds etag=";
+        assert!(message.starts_with(start) && message.contains("the row describes "), "{message}");
         assert_eq!(latest_wins(&two.row("two", "queued", None).trace()), Ok(()));
         assert!(latest_wins(&two.removed(3).trace()).is_err());
         assert_eq!(latest_wins(&two.no_row().trace()), Ok(()));
+        let mut none = Story::default();
+        let message = latest_wins(&none.stored("one", 1).trace()).unwrap_err().message;
+        assert!(message.ends_with("…, there is no row"), "{message}");
     }
 
     #[test]
@@ -176,7 +183,12 @@ mod tests {
         gone.stored("one", 1).removed(2).acked(2);
         assert_eq!(stays_deleted(&gone.trace()), Ok(()));
         let (trace, last) = gone.clone().row("one", "queued", None).ended();
-        assert_eq!(stays_deleted(&trace).unwrap_err().event, Some(last));
+        let finding = stays_deleted(&trace).unwrap_err();
+        assert_eq!(finding.event, Some(last));
+        assert!(
+            finding.message.ends_with(" of acme/cat.jpg was deleted and has a row"),
+            "{finding:?}"
+        );
         gone.stored("one", 3).row("one", "queued", None);
         assert_eq!(stays_deleted(&gone.trace()), Ok(()));
     }

@@ -9,30 +9,32 @@
 //!
 //! Nothing that went wrong is folded. Of a call that no fault touched, `call`, `effect` and `return` are one line,
 //! where the effect is; `call` and `begin` are one line, where the handler begins; `end` and `return` are one line,
-//! where the handler ends; and a handler that did nothing in between is one line. Rows of a database follow the call
-//! that changed them. A cycle of lines that repeats is shown once, with how often it came.
+//! where the handler ends; and a handler that did nothing in between is one line (`joins.rs`). Rows of a database follow
+//! the call that changed them. A cycle of lines that repeats is shown once, with how often it came (`cycles.rs`).
+//! Where a promise is broken, where the outside asks for something and where something goes wrong, lines are broken
+//! instead of being cut.
 //!
 //! A line has the numbers of its events: `3-5` are all from 3 to 5, `3..7` are some of them, and other lines have
 //! the rest. A line with `>` before its time is one where a promise is broken.
 
-use std::time::Duration;
-
-use super::abbreviation::columns;
-use super::text::{Text, VERB, WIDTH};
+use super::cut::{columns, end, wrapped};
+use super::cycles::{Part, pattern, repeats};
+use super::joins::{Joined, What, joins};
+use super::text::{Length, ROW_MAX, Text, VERB, WIDTH};
 use super::{EventKind, Trace};
 use crate::protocol::op::Op;
+use crate::services::sqlite::TIED;
 use crate::values::time::Time;
 
-/// A call that took longer between two of its events is not folded: the reader may want to know when it was.
-const QUICK: Duration = Duration::from_millis(20);
-/// A cycle has at most so many lines, and is folded from so many repetitions on.
-const CYCLE_MAX: usize = 24;
-const REPEATS_MIN: usize = 3;
+/// So many lines are shown of an event where a promise is broken, of a request from outside, and of what went wrong.
+const BROKEN_MAX: usize = 6;
+const REQUEST_MAX: usize = 3;
+const WRONG_MAX: usize = 2;
 
 impl Trace {
     /// The text form with the events of undisturbed calls joined; the events at `marked` are never hidden.
     pub fn folded(&self, marked: &[usize]) -> String {
-        let text = Text::new(self);
+        let text = Text::new(self, Length::Short);
         let lines = fold(self, &text, marked);
         let time = lines.iter().map(|line| columns(&line.at.to_string())).max().unwrap_or(0);
         let number = lines.iter().map(|line| columns(&line.numbers())).max().unwrap_or(0);
@@ -40,7 +42,7 @@ impl Trace {
         let indent = before + text.names.width + 2;
         let mut shown = String::new();
         let mut put = |line: String| {
-            shown += super::abbreviation::end(&line, WIDTH).trim_end();
+            shown += end(&line.replace(TIED, " "), WIDTH).trim_end();
             shown.push('\n');
         };
         for part in repeats(&lines) {
@@ -49,12 +51,12 @@ impl Trace {
                     let mark = if line.marked { '>' } else { ' ' };
                     let (at, numbers, actor) = (line.at, line.numbers(), text.names.of(line.actor));
                     let width = text.names.width;
-                    put(format!(
-                        "{mark}{at:>time$} {numbers:>number$}  {actor:<width$}  {}",
-                        line.text
-                    ));
-                    for row in &line.rows {
-                        put(format!("{:1$}{row}", "", indent + VERB));
+                    let before = format!("{mark}{at:>time$} {numbers:>number$}  {actor:<width$}");
+                    for (nth, text) in line.text.iter().enumerate() {
+                        put(match nth {
+                            0 => format!("{before}  {text}"),
+                            _ => format!("{:1$}{text}", "", indent + VERB),
+                        });
                     }
                 }
                 Part::Again { lines, times, until } => {
@@ -73,14 +75,16 @@ impl Trace {
 }
 
 /// One line, with those that belong to it.
-struct Line {
-    at: Time,
+pub(super) struct Line {
+    pub(super) at: Time,
     /// Indices of the events it stands for, in order.
     events: Vec<usize>,
-    actor: u16,
-    text: String,
-    rows: Vec<String>,
-    marked: bool,
+    pub(super) actor: u16,
+    /// The line, and those below it.
+    text: Vec<String>,
+    /// What the line shares with those that say the same at another time.
+    pub(super) pattern: String,
+    pub(super) marked: bool,
 }
 
 impl Line {
@@ -92,78 +96,23 @@ impl Line {
             _ => format!("{first}..{last}"),
         }
     }
-
-    /// What makes two lines the same to a reader: not their times, nor the numbers of calls.
-    fn pattern(&self) -> (u16, Vec<&str>, &[String], bool) {
-        let numbered = |word: &&str| {
-            word.strip_prefix('#').is_some_and(|rest| rest.bytes().all(|c| c.is_ascii_digit()))
-        };
-        let words = self.text.split(' ').filter(|word| !numbered(word)).collect();
-        (self.actor, words, &self.rows, self.marked)
-    }
-}
-
-/// The events of one call, as indices.
-#[derive(Clone, Default)]
-struct Call {
-    calls: Vec<usize>,
-    begins: Vec<usize>,
-    effects: Vec<usize>,
-    ends: Vec<usize>,
-    returns: Vec<usize>,
-    disturbed: bool,
-}
-
-fn calls(trace: &Trace) -> Vec<Call> {
-    let mut calls: Vec<Call> = Vec::new();
-    let mut of = |call: u32, put: &dyn Fn(&mut Call)| {
-        let at = call as usize;
-        if at >= calls.len() {
-            calls.resize(at + 1, Call::default());
-        }
-        put(&mut calls[at]);
-    };
-    for (at, event) in trace.events().iter().enumerate() {
-        match event.kind {
-            EventKind::Call { call } => of(call, &|known| known.calls.push(at)),
-            EventKind::Begin { call } => of(call, &|known| known.begins.push(at)),
-            EventKind::Effect { call, .. } => of(call, &|known| known.effects.push(at)),
-            EventKind::End { call, .. } => of(call, &|known| known.ends.push(at)),
-            EventKind::Return { call, .. } => of(call, &|known| known.returns.push(at)),
-            EventKind::Fault { call: Some(call), .. }
-            | EventKind::Crash { call: Some(call), .. } => {
-                of(call, &|known| known.disturbed = true);
-            }
-            _ => {}
-        }
-    }
-    calls
-}
-
-/// A group of events that is one line: where it is shown, whose line it is, and its text.
-struct Joined {
-    events: Vec<usize>,
-    anchor: usize,
-    actor: u16,
-    text: String,
 }
 
 fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
     let events = trace.events();
+    let whole = Text::new(trace, Length::Whole);
     let mut joined: Vec<Option<Joined>> = Vec::new();
     joined.resize_with(events.len(), || None);
     let mut hidden = vec![false; events.len()];
-    let lives = lives(trace);
-    for (number, call) in calls(trace).iter().enumerate() {
-        for group in joins(trace, text, &lives, number as u32, call) {
-            if group.events.iter().any(|at| marked.contains(at) && *at != group.anchor) {
-                continue;
-            }
-            group.events.iter().filter(|at| **at != group.anchor).for_each(|at| hidden[*at] = true);
-            let anchor = group.anchor;
-            joined[anchor] = Some(group);
+    for group in joins(trace, &text.subjects) {
+        if group.events.iter().any(|at| marked.contains(at) && *at != group.anchor) {
+            continue;
         }
+        group.events.iter().filter(|at| **at != group.anchor).for_each(|at| hidden[*at] = true);
+        let anchor = group.anchor;
+        joined[anchor] = Some(group);
     }
+    let outside = outside(trace);
     let mut lines: Vec<Line> = Vec::new();
     // Rows of a database and the first life of an instance wait for the event they belong to.
     let mut waiting: Vec<usize> = Vec::new();
@@ -171,36 +120,73 @@ fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
         if hidden[at] {
             continue;
         }
-        if !marked.contains(&at) && leads(trace, at) {
+        if leads(trace, at) {
             waiting.push(at);
             continue;
         }
-        let before = std::mem::take(&mut waiting);
-        let mut rows: Vec<String> = before.iter().flat_map(|at| text.rows(&events[*at])).collect();
-        let (mut numbers, actor, what) = match joined[at].take() {
-            Some(group) => (group.events, group.actor, group.text),
-            None => {
-                let mut own = text.rows(event);
-                if own.is_empty() {
-                    (vec![at], event.actor, text.describe(event))
-                } else {
-                    let first = own.remove(0);
-                    rows.extend(own);
-                    (vec![at], event.actor, format!("rows   {first}"))
-                }
-            }
+        let Joined { events: mut numbers, actor, what, .. } = joined[at].take().unwrap_or(Joined {
+            events: vec![at],
+            anchor: at,
+            actor: text.subjects.of(event),
+            what: What::Event(at),
+        });
+        let mut pattern = pattern(&whole.what(what, 1));
+        let breaks = numbers.iter().chain(&waiting).any(|at| marked.contains(at));
+        let own = numbers.iter().any(|at| marked.contains(at));
+        let most = match what.call(trace) {
+            _ if own => BROKEN_MAX,
+            Some(Op::Fetch { .. }) if outside[usize::from(actor)] => REQUEST_MAX,
+            _ if what.went_wrong(trace) => WRONG_MAX,
+            _ => 1,
         };
-        numbers.extend(before);
-        numbers.sort_unstable();
-        let (mut what, marked) = (what, numbers.iter().any(|at| marked.contains(at)));
-        if marked && numbers.len() == 1 {
-            let mut whole = text.broken(event);
-            what = whole.remove(0);
-            rows = whole;
+        let mut shown = match event.kind {
+            EventKind::Rows { .. } => Vec::new(),
+            _ => text.broken(&text.what(what, most), most),
+        };
+        for at in waiting.iter().chain([&at]) {
+            shown.extend(text.rows(&events[*at], if breaks { 2 * ROW_MAX } else { ROW_MAX }));
+            pattern += &super::cycles::pattern(&whole.rows(&events[*at], 1).join(" "));
         }
-        lines.push(Line { at: event.at, events: numbers, actor, text: what, rows, marked });
+        if let EventKind::Rows { .. } = event.kind {
+            shown[0] = format!("rows   {}", shown[0]);
+        }
+        numbers.append(&mut waiting);
+        numbers.sort_unstable();
+        let (at, marked) = (event.at, breaks);
+        lines.push(Line { at, events: numbers, actor, text: shown, pattern, marked });
     }
     lines
+}
+
+impl Text<'_> {
+    fn what(&self, what: What, lines: usize) -> String {
+        match what {
+            What::Call(verb, call, outcome) => self.call(verb, call, outcome, lines),
+            What::Event(at) => self.describe(at, lines),
+        }
+    }
+
+    /// A text on lines, of which there are so many at most.
+    fn broken(&self, text: &str, most: usize) -> Vec<String> {
+        let next = self.width() - VERB;
+        let mut lines = wrapped(text, self.width(), next);
+        if lines.len() > most {
+            let rest = lines.split_off(most - 1).join(" ");
+            lines.push(end(&rest, if most == 1 { self.width() } else { next }));
+        }
+        lines
+    }
+}
+
+/// Which actors are no part of the cloud: nothing is ever asked of them.
+fn outside(trace: &Trace) -> Vec<bool> {
+    let mut outside = vec![true; trace.actors().len()];
+    for event in trace.events() {
+        if matches!(event.kind, EventKind::Begin { .. } | EventKind::Boot { .. }) {
+            outside[usize::from(event.actor)] = false;
+        }
+    }
+    outside
 }
 
 /// Whether the event at `at` is told with the one after it: rows of a database with the statement that changed them,
@@ -218,128 +204,6 @@ fn leads(trace: &Trace, at: usize) -> bool {
         }
         _ => false,
     }
-}
-
-/// The events of each actor, as indices.
-fn lives(trace: &Trace) -> Vec<Vec<usize>> {
-    let mut lives = vec![Vec::new(); trace.actors().len()];
-    for (at, event) in trace.events().iter().enumerate() {
-        lives[usize::from(event.actor)].push(at);
-    }
-    lives
-}
-
-fn joins(
-    trace: &Trace,
-    text: &Text<'_>,
-    lives: &[Vec<usize>],
-    number: u32,
-    call: &Call,
-) -> Vec<Joined> {
-    let events = trace.events();
-    let quick = |from: usize, to: usize| events[to].at - events[from].at <= QUICK;
-    let ([asked], false) = (&call.calls[..], call.disturbed) else { return Vec::new() };
-    let (asked, caller) = (*asked, events[*asked].actor);
-    let outcome = |at: usize| match events[at].kind {
-        EventKind::Effect { outcome, .. }
-        | EventKind::End { outcome, .. }
-        | EventKind::Return { outcome, .. } => outcome,
-        _ => unreachable!("only events with an answer are asked for it"),
-    };
-    let heard = |told: usize, heard: usize| {
-        trace.outcome(outcome(told)) == trace.outcome(outcome(heard)) && quick(told, heard)
-    };
-    let answers =
-        !matches!(trace.op(number), Op::Notify { .. } | Op::Deliver { .. } | Op::Alarm { .. });
-    let whole = |at: usize, all: Vec<usize>, told: usize| Joined {
-        events: all,
-        anchor: at,
-        actor: caller,
-        text: text.call("call", number, Some(outcome(told))),
-    };
-    match (&call.begins[..], &call.effects[..], &call.ends[..], &call.returns[..]) {
-        ([], [effect], [], []) if !answers && quick(asked, *effect) => {
-            vec![whole(*effect, vec![asked, *effect], *effect)]
-        }
-        ([], [effect], [], [back]) if quick(asked, *effect) && heard(*effect, *back) => {
-            vec![whole(*effect, vec![asked, *effect, *back], *effect)]
-        }
-        ([begin], [], ends, returns) if quick(asked, *begin) => {
-            let end = match (ends, returns) {
-                ([end], [back]) if heard(*end, *back) => Some((*end, vec![*end, *back])),
-                ([end], []) if !answers => Some((*end, vec![*end])),
-                _ => None,
-            };
-            let handler = events[*begin].actor;
-            let idle = |end: usize| {
-                let life = &lives[usize::from(handler)];
-                let next = life.partition_point(|at| at <= begin);
-                life.get(next).is_none_or(|at| *at >= end)
-            };
-            match end {
-                Some((end, last)) if quick(*begin, end) && idle(end) => {
-                    let all = [&[asked, *begin], &last[..]].concat();
-                    vec![whole(*begin, all, end)]
-                }
-                end => {
-                    let text_of = text.call("call", number, None);
-                    let first = Joined {
-                        events: vec![asked, *begin],
-                        anchor: *begin,
-                        actor: caller,
-                        text: text_of,
-                    };
-                    let last = end.map(|(end, last)| Joined {
-                        events: last,
-                        anchor: end,
-                        actor: handler,
-                        text: text.describe(&events[end]),
-                    });
-                    std::iter::once(first).chain(last).collect()
-                }
-            }
-        }
-        _ => Vec::new(),
-    }
-}
-
-enum Part<'a> {
-    Line(&'a Line),
-    /// So many lines before this come again, so many times, the last at this time.
-    Again {
-        lines: usize,
-        times: usize,
-        until: Time,
-    },
-}
-
-/// The lines, with every cycle that repeats shown once.
-fn repeats(lines: &[Line]) -> Vec<Part<'_>> {
-    let patterns: Vec<_> = lines.iter().map(Line::pattern).collect();
-    let mut parts = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let best = (1..=CYCLE_MAX)
-            .map(|length| {
-                let cycle = |nth: usize| patterns.get(at + nth * length..at + (nth + 1) * length);
-                let first = cycle(0);
-                let times =
-                    (1..).take_while(|nth| first.is_some() && cycle(*nth) == first).count() + 1;
-                (length, times)
-            })
-            .filter(|(length, times)| *times >= REPEATS_MIN && length * (times - 1) >= REPEATS_MIN)
-            .max_by_key(|(length, times)| (length * times, usize::MAX - length));
-        let Some((length, times)) = best else {
-            parts.push(Part::Line(&lines[at]));
-            at += 1;
-            continue;
-        };
-        parts.extend(lines[at..at + length].iter().map(Part::Line));
-        let until = lines[at + length * times - 1].at;
-        parts.push(Part::Again { lines: length, times: times - 1, until });
-        at += length * times;
-    }
-    parts
 }
 
 #[cfg(test)]
@@ -412,5 +276,55 @@ mod tests {
         let text = trace(&vec![cycle; 5].concat(), true).folded(&[]);
         assert_eq!(text.matches("log    one").count(), 1, "{text}");
         assert!(text.contains("… these 2 lines 4 more times, until 0.000s"), "{text}");
+    }
+
+    #[test]
+    fn a_request_from_outside_goes_on_in_a_second_line() {
+        let mut trace = Trace::new(["client", "web"].map(Into::into).into());
+        let body = format!("{{\"left\":\"{}\",\"right\":\"{}\"}}", "l".repeat(40), "r".repeat(60));
+        let request = Request::new("POST", "/compare", &*body);
+        trace.set_op(0, Op::Fetch { to: "web".into(), request });
+        for (actor, kind) in [(0, EventKind::Call { call: 0 }), (1, EventKind::Begin { call: 0 })] {
+            trace.push(Event { at: Time::ZERO, actor, kind });
+        }
+        let text = trace.folded(&[]);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.contains(&"l".repeat(40)) && text.contains(&"r".repeat(60)), "{text}");
+    }
+
+    #[test]
+    fn a_joined_line_that_breaks_a_promise_has_every_word() {
+        let mut trace = trace(&[], true);
+        let body = format!("{} broken", "word ".repeat(30));
+        let request = Request::new("PUT", "/", &*body);
+        trace.set_op(0, Op::Fetch { to: "web".into(), request });
+        let lines = trace.folded(&[1]);
+        assert!(lines.starts_with('>') && lines.contains("broken\" = done"), "{lines}");
+    }
+
+    #[test]
+    fn an_attempt_in_which_nothing_happened_is_one_line() {
+        use crate::services::workflow::{
+            AttemptResult, Engine, Op as Journal, Policy, Progress, Reply as Answer, Retries,
+            StepConfig, StepKey,
+        };
+        let mut trace = Trace::new(["workflows", "W/a"].map(Into::into).into());
+        let engine = Engine { workflow: "W".into(), id: "a".into(), generation: 1 };
+        let step = StepKey::new("diff", 1);
+        let config = StepConfig::default();
+        let begin = Journal::BeginStep { engine: engine.clone(), step: step.clone(), config };
+        let result = AttemptResult::Ok("7".into());
+        let finish = Journal::FinishStep { engine, step, attempt: 1, result };
+        let zero = std::time::Duration::ZERO;
+        let retries = Retries { limit: 1, delay: zero.into(), backoff: None };
+        let policy = Policy { retries, timeout: zero.into() };
+        let answers = [Progress::Run { attempt: 1, policy }, Progress::Value("7".into())];
+        for (call, (op, answer)) in (0..).zip([begin, finish].into_iter().zip(answers)) {
+            trace.set_op(call, Op::Workflow(op));
+            let outcome = trace.keep(Ok(Reply::Workflow(Answer::Step(answer))));
+            let kind = EventKind::Effect { call, outcome };
+            trace.push(Event { at: Time::ZERO, actor: 0, kind });
+        }
+        assert_eq!(trace.folded(&[]), " 0.000s 1-2  W/a        step   #1 diff#1: 7\n");
     }
 }

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
-use super::text::Text;
+use super::text::{Length, Text};
 use super::{Event, EventKind, OutcomeId, Trace};
+use crate::services::sqlite::TIED;
 use crate::values::call::CallClass;
 use crate::values::printable::printable;
 
@@ -60,7 +61,7 @@ impl<'a> Page<'a> {
                 lanes.len() - 1
             });
         }
-        Page { trace, text: Text::new(trace), lanes, places }
+        Page { trace, text: Text::new(trace, Length::Short), lanes, places }
     }
 
     fn x(&self, actor: u16) -> usize {
@@ -159,8 +160,8 @@ impl<'a> Page<'a> {
                 self.kind(event),
                 event.at,
                 hue(event.actor),
-                Escaped(self.text.names.of(event.actor)),
-                Escaped(self.text.describe(event)),
+                Escaped(self.text.names.of(self.text.subjects.of(event))),
+                Escaped(self.text.describe(at, 1).replace(TIED, " ")),
                 actor = Escaped(self.trace.actor(event)),
             );
         }

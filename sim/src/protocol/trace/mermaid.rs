@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::text::Text;
+use super::text::{Length, Text};
 use super::{EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::values::call::CallClass;
@@ -12,7 +12,7 @@ impl Trace {
     /// A Mermaid `sequenceDiagram`: who called whom, what took effect, and where the storm struck.
     pub fn to_mermaid(&self) -> String {
         let mut text = String::from("sequenceDiagram\n");
-        let told = Text::new(self);
+        let told = Text::new(self, Length::Short);
         let mut callers: Vec<u16> = Vec::new();
         for event in self.events() {
             if let EventKind::Call { call, .. } = event.kind {
@@ -27,7 +27,7 @@ impl Trace {
         for at in (0..self.actors().len()).filter(|at| seen[*at]) {
             let _ = writeln!(text, "    participant a{at} as {}", clean(told.names.of(at as u16)));
         }
-        for event in self.events() {
+        for (at, event) in self.events().iter().enumerate() {
             let me = format!("a{}", event.actor);
             let caller = |call: u32| format!("a{}", callers.get(call as usize).unwrap_or(&0));
             let asked = |call: u32| clean(&told.asked(call));
@@ -47,7 +47,7 @@ impl Trace {
                 | EventKind::Return { .. }
                 | EventKind::End { .. } => Ok(()),
                 _ => {
-                    let told = clean(&told.describe(event));
+                    let told = clean(&told.describe(at, 1));
                     writeln!(text, "    Note over {me}: {told}")
                 }
             };

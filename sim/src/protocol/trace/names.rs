@@ -3,7 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Trace, abbreviation};
+use super::Trace;
+use super::abbreviation::middle;
+use super::cut::columns;
+use super::subjects::Subjects;
+use super::tokens::tokens;
 use crate::values::printable::printable;
 
 /// The width of the actor column.
@@ -25,18 +29,20 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new(trace: &Trace) -> Names {
+    pub(super) fn new(trace: &Trace, subjects: &Subjects<'_>) -> Names {
         let actors = trace.actors();
         let mut short = vec![String::new(); actors.len()];
         let mut taken = Taken::default();
         // In the order in which things happened to them, which a trace that was read from a file shares.
         for event in trace.events() {
-            let at = usize::from(event.actor);
-            if short[at].is_empty() {
-                short[at] = taken.take(shorten(&actors[at]));
+            for actor in [event.actor, subjects.of(event)] {
+                let at = usize::from(actor);
+                if short[at].is_empty() {
+                    short[at] = taken.take(shorten(&actors[at]));
+                }
             }
         }
-        let width = short.iter().map(|name| abbreviation::columns(name)).max().unwrap_or(0);
+        let width = short.iter().map(|name| columns(name)).max().unwrap_or(0);
         let both = actors
             .iter()
             .zip(&short)
@@ -97,17 +103,30 @@ impl Names {
     }
 }
 
-/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `Organizatio…875edc86`: as much of the beginning as fits,
-/// and the digits by which the texts call it.
+/// `OrganizationWorkflow/imgcls_875edc86ebb5…` is `…Workflow/875edc86`: the last word of a long class, or as much of
+/// the beginning as fits, and the digits by which the texts call it.
 fn shorten(name: &str) -> String {
-    let short = abbreviation::tokens(&printable(&abbreviation::middle(name, LONGEST)));
-    if abbreviation::columns(&short) <= WIDTH {
+    let short = tokens(&printable(&middle(name, LONGEST)));
+    if columns(&short) <= WIDTH {
         return short;
     }
     let ends: Vec<char> = short.trim_end_matches('…').chars().collect();
     let tail: String = ends[ends.len().saturating_sub(8)..].iter().collect();
-    let head: String = short.chars().take(WIDTH - 1 - abbreviation::columns(&tail)).collect();
+    let room = WIDTH - 1 - columns(&tail);
+    let class = short.split_once('/').map_or("", |(class, _)| class);
+    if columns(class) > room - 1
+        && let Some(word) = last_word(class, room - 1)
+    {
+        return format!("…{word}/{tail}");
+    }
+    let head: String = short.chars().take(room).collect();
     format!("{head}…{tail}")
+}
+
+/// The longest end of a class in camel case that begins with a capital and has at most `width` columns.
+fn last_word(class: &str, width: usize) -> Option<&str> {
+    let capitals = class.char_indices().skip(1).filter(|(_, c)| c.is_uppercase());
+    capitals.map(|(at, _)| &class[at..]).find(|word| columns(word) <= width)
 }
 
 /// The short names that are given out.
@@ -142,6 +161,12 @@ mod tests {
     use super::*;
     use crate::values::time::Time;
 
+    impl Names {
+        fn of_all(trace: &Trace) -> Names {
+            Names::new(trace, &Subjects::new(trace))
+        }
+    }
+
     const HEX: &str = "875edc86ebb5c55f11c0e5f2e6fb5e4644269d6ceca06323fc6228f693d8c61e";
 
     fn names(actors: &[&str]) -> (Trace, Vec<String>) {
@@ -149,7 +174,7 @@ mod tests {
         for actor in 0..actors.len() as u16 {
             trace.push(Event { at: Time::ZERO, actor, kind: EventKind::AlarmDropped });
         }
-        let names = Names::new(&trace);
+        let names = Names::of_all(&trace);
         let all = (0..actors.len() as u16).map(|actor| names.of(actor).to_string()).collect();
         (trace, all)
     }
@@ -159,7 +184,7 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) =
             names(&["r2", "GENERATION:019b76da-a802-7569-a161-e52fa3730902", &workflow]);
-        assert_eq!(short, ["r2", "GENERATION:…a3730902", "Organizatio…875edc86"]);
+        assert_eq!(short, ["r2", "GENERATION:…a3730902", "…Workflow/875edc86"]);
     }
 
     #[test]
@@ -167,8 +192,8 @@ mod tests {
         let other = format!("OrganizationWorkflow/other_{HEX}");
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (_, short) = names(&[&workflow, &other, "é".repeat(40).as_str()]);
-        assert_eq!(short[1], "Organizatio…875edc~2");
-        assert!(short.iter().all(|name| abbreviation::columns(name) <= WIDTH), "{short:?}");
+        assert_eq!(short[1], "…Workflow/875edc86~2");
+        assert!(short.iter().all(|name| columns(name) <= WIDTH), "{short:?}");
     }
 
     #[test]
@@ -176,7 +201,7 @@ mod tests {
         let workflow = format!("OrganizationWorkflow/imgcls_{HEX}");
         let (trace, _) = names(&[&workflow]);
         let text = format!("workflow.begin {workflow}@1");
-        assert_eq!(Names::new(&trace).replace(&text), "workflow.begin Organizatio…875edc86@1");
+        assert_eq!(Names::of_all(&trace).replace(&text), "workflow.begin …Workflow/875edc86@1");
     }
 
     #[test]
@@ -185,7 +210,7 @@ mod tests {
         let more = |n: usize| format!("OrganizationWorkflow/number-{n}-of-many");
         let actors: Vec<String> = (0..400).map(long).chain((0..400).map(more)).collect();
         let (trace, short) = names(&actors.iter().map(String::as_str).collect::<Vec<_>>());
-        let known = Names::new(&trace);
+        let known = Names::of_all(&trace);
         for (long, short) in actors.iter().zip(&short) {
             assert_eq!(known.replace(&format!("<{long}> {long}")), format!("<{short}> {short}"));
         }

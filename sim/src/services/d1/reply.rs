@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Bookmark;
 use crate::services::sqlite::{Row, Value};
+use crate::values::count::count;
 
 /// The answer to an [`Op`](super::Op) that was not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -101,7 +102,7 @@ impl fmt::Display for Reply {
             Answer::Row(None) => f.write_str("null"),
             Answer::Row(Some(row)) => values(f, row),
             Answer::Column(value) => value.fmt(f),
-            Answer::Raw(rows) => write!(f, "{} rows", rows.len()),
+            Answer::Raw(rows) => f.write_str(&count(rows.len(), "row")),
             Answer::Batch(results) => {
                 let mut separator = "";
                 results.iter().try_for_each(|result| {
@@ -120,16 +121,12 @@ impl fmt::Display for D1Result {
         if !f.alternate() {
             return write!(f, "{rows} rows, {changes} changes");
         }
-        let count = |number: u64, one: &str| match number {
-            1 => format!("1 {one}"),
-            number => format!("{number} {one}s"),
-        };
         let mut parts = Vec::new();
         if rows > 0 || changes == 0 {
-            parts.push(count(rows as u64, "row"));
+            parts.push(count(rows, "row"));
         }
         if changes > 0 {
-            parts.push(count(changes, "change"));
+            parts.push(count(changes as usize, "change"));
         }
         f.write_str(&parts.join(", "))
     }

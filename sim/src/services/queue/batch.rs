@@ -29,7 +29,11 @@ pub struct Batch {
 
 impl fmt::Display for Batch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let texts: Vec<String> = self.messages.iter().map(ToString::to_string).collect();
+        let text = |message: &Delivery| match f.alternate() {
+            true => format!("{message:#}"),
+            false => message.to_string(),
+        };
+        let texts: Vec<String> = self.messages.iter().map(text).collect();
         write!(f, "{} [{}]", self.queue, texts.join(" "))
     }
 }
@@ -50,11 +54,12 @@ pub struct Delivery {
     pub body: MessageBody,
 }
 
+/// `{}` has the word that a short message says, if it is one; `{:#}` always has the message's id.
 impl fmt::Display for Delivery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.body.word() {
-            Some(word) => write!(f, "{word}#{}", self.attempts),
-            None => write!(f, "{}#{}", self.id.short(), self.attempts),
+            Some(word) if !f.alternate() => write!(f, "{word}#{}", self.attempts),
+            _ => write!(f, "{}#{}", self.id.short(), self.attempts),
         }
     }
 }
@@ -197,7 +202,7 @@ impl fmt::Display for Fate {
             Fate::Retried { at } => write!(f, "retried at {at}"),
             Fate::DeadLettered { queue } => write!(f, "dead-lettered to {queue}"),
             Fate::Dropped => f.write_str("dropped"),
-            Fate::Gone => f.write_str("gone"),
+            Fate::Gone => f.write_str("settled before"),
             Fate::Expired => f.write_str("expired"),
         }
     }

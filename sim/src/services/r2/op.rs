@@ -13,6 +13,7 @@ use super::{
 };
 use crate::values::body::Body;
 use crate::values::call::{Call, CallClass, calls};
+use crate::values::count::count;
 
 /// One operation on a bucket.
 ///
@@ -375,7 +376,9 @@ impl fmt::Display for Op {
                 write!(f, " part {part_number} ")?;
                 body.fmt(f)
             }
-            Op::CompleteMultipartUpload { parts, .. } => write!(f, " ({} parts)", parts.len()),
+            Op::CompleteMultipartUpload { parts, .. } => {
+                write!(f, " ({})", count(parts.len(), "part"))
+            }
             Op::Copy { source_bucket, source_key, .. } => {
                 write!(f, " from {source_bucket}/{}", source_key.escape_debug())
             }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ByteRange, Object, UploadedPart};
 use crate::values::body::Body;
+use crate::values::count::count;
 
 /// The answer to an [`Op`](super::Op) that was not refused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -100,11 +101,14 @@ impl fmt::Display for Reply {
             Reply::PreconditionFailed(Some(object)) => {
                 write!(f, "precondition failed {}", tags(object))
             }
-            Reply::Deleted => f.write_str("deleted"),
+            Reply::Deleted => f.write_str("done"),
             Reply::Listing(page) => {
-                write!(f, "{} objects", page.objects.len())?;
+                f.write_str(&count(page.objects.len(), "object"))?;
                 if !page.delimited_prefixes.is_empty() {
-                    write!(f, ", {} prefixes", page.delimited_prefixes.len())?;
+                    match page.delimited_prefixes.len() {
+                        1 => f.write_str(", 1 prefix")?,
+                        many => write!(f, ", {many} prefixes")?,
+                    }
                 }
                 f.write_str(if page.truncated { ", more" } else { "" })
             }

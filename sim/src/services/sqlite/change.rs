@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Value;
+use super::differing::TIED;
+use super::{Value, differing};
 
 /// One row, named by column; in the order in which the table declares its columns.
 pub type Row = Vec<(Arc<str>, Value)>;
@@ -49,8 +50,8 @@ impl RowChange {
 
 impl RowChange {
     /// The change as a history tells it: no column that is NULL, no key twice, `column: old → new` for what an
-    /// update changed, and times last. Unless it is told `whole`, long texts that begin alike are shown from shortly
-    /// before they differ.
+    /// update changed, and times last. Unless it is told `whole`, ids that other columns have are left out, and so is
+    /// what two long texts share.
     pub(crate) fn told(&self, whole: bool) -> String {
         let (verb, row) = match (&self.before, &self.after) {
             (None, Some(row)) => ("insert", row),
@@ -61,19 +62,47 @@ impl RowChange {
         let key: Vec<String> = self.key.iter().map(|value| format!("{value:#}")).collect();
         let rowid = matches!(self.key[..], [Value::Integer(_)]);
         let mut columns: Vec<(bool, String)> = Vec::new();
-        let one = |(name, value): &(Arc<str>, Value)| (moment(value), format!("{name}={value:#}"));
+        let value =
+            |value: &Value| if whole { format!("{value:#}") } else { differing::shown(value) };
+        let one = |(name, of): &(Arc<str>, Value)| (moment(of), format!("{name}={}", value(of)));
         let told = |value: &Value| *value != Value::Null && (rowid || !self.key.contains(value));
         if let Some((before, after)) = self.before.as_ref().zip(self.after.as_ref()) {
             // A rowid says little about which row it is; the first column is nearly always its name.
             let named = before.first().zip(after.first()).filter(|(old, new)| rowid && old == new);
             columns.extend(named.filter(|(old, _)| told(&old.1)).map(|(old, _)| one(old)));
+            let mut changed = false;
+            let mut ids: Vec<(&str, &str)> = Vec::new();
             for ((name, old), (_, new)) in before.iter().zip(after).filter(|(old, new)| old != new)
             {
-                let (from, to) = if whole { both(old, new) } else { differing(old, new) };
-                columns.push((moment(new) || moment(old), format!("{name}: {from} → {to}")));
+                let again = |both: (&str, &str)| {
+                    ids.iter().any(|shown| same(shown.0, both.0) && same(shown.1, both.1))
+                };
+                let parts = match id(old).zip(id(new)) {
+                    _ if whole => vec![format!("{name}: {old:#} → {new:#}")],
+                    Some(both) if again(both) => continue,
+                    // The time that it was before is told where it was written.
+                    _ if moment(old) && moment(new) => vec![format!("{name}{TIED}→{TIED}{new}")],
+                    both => {
+                        ids.extend(both);
+                        differing::parts(name, old, new)
+                    }
+                };
+                changed |= !parts.is_empty();
+                let last = moment(new) || moment(old);
+                columns.extend(parts.into_iter().map(|part| (last, part)));
+            }
+            if !changed {
+                columns.push((true, "(unchanged)".into()));
             }
         } else {
-            columns.extend(row.iter().filter(|(_, value)| told(value)).map(one));
+            let mut ids: Vec<&str> = self.key.iter().filter_map(id).collect();
+            for column in row.iter().filter(|(_, value)| told(value)) {
+                match id(&column.1) {
+                    Some(again) if !whole && ids.iter().any(|id| same(id, again)) => continue,
+                    other => ids.extend(other),
+                }
+                columns.push(one(column));
+            }
         }
         columns.sort_by_key(|(moment, _)| *moment);
         let columns: String = columns.iter().map(|(_, column)| format!(" {column}")).collect();
@@ -81,31 +110,25 @@ impl RowChange {
     }
 }
 
+/// A text that is long enough to name something, and is not JSON or prose.
+fn id(value: &Value) -> Option<&str> {
+    let Value::Text(text) = value else { return None };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':');
+    (text.len() >= ID_MIN && text.chars().all(plain)).then_some(text)
+}
+
+/// Whether one of two ids is part of the other, so that a reader of one knows the other.
+fn same(one: &str, two: &str) -> bool {
+    one.contains(two) || two.contains(one)
+}
+
+/// From so many characters on a text can be an id that is no word.
+const ID_MIN: usize = 16;
+
 /// Whether a number is a time of the calendar, in seconds or milliseconds of this century.
 fn moment(value: &Value) -> bool {
     let Value::Integer(number) = value else { return false };
     matches!(number, 1_600_000_000..4_000_000_000 | 1_600_000_000_000..4_000_000_000_000)
-}
-
-fn both(old: &Value, new: &Value) -> (String, String) {
-    (format!("{old:#}"), format!("{new:#}"))
-}
-
-/// Two texts without the beginning that they share, when it is long.
-fn differing(old: &Value, new: &Value) -> (String, String) {
-    /// What is shown before the difference, and from what length on the rest is left out.
-    const KEPT: usize = 12;
-    const LONG: usize = 20;
-    let (Value::Text(one), Value::Text(two)) = (old, new) else { return both(old, new) };
-    let shared = one.chars().zip(two.chars()).take_while(|(one, two)| one == two).count();
-    if shared < LONG {
-        return both(old, new);
-    }
-    let rest = |text: &str| {
-        let rest: String = text.chars().skip(shared - KEPT).collect();
-        format!("'…{rest}'")
-    };
-    (rest(one), rest(two))
 }
 
 fn find<'a>(row: &'a Row, column: &str) -> Option<&'a Value> {
@@ -145,7 +168,12 @@ impl fmt::Display for RowChange {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::services::sqlite::Database;
+
+    fn told(change: &RowChange) -> String {
+        change.told(false).replace(TIED, " ")
+    }
 
     #[test]
     fn a_history_shows_the_key_and_what_changed_and_no_nulls() {
@@ -174,20 +202,40 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_shown_from_where_they_differ_and_times_come_last() {
+    fn an_update_that_changes_nothing_says_so() {
+        let mut db = Database::open(0);
+        db.exec("create table cats(name text); insert into cats values ('Tom')", &[]).unwrap();
+        db.exec("update cats set name = 'Tom'", &[]).unwrap();
+        let told: Vec<_> = db.take_changes().iter().map(told).collect();
+        assert_eq!(told[1], "update cats#1 name='Tom' (unchanged)");
+    }
+
+    #[test]
+    fn an_id_is_shown_once() {
+        let mut db = Database::open(0);
+        db.exec("create table t(event text, workflow text, owner text)", &[]).unwrap();
+        let id = "875edc86ebb5c55f11c0e5f2e6fb5e46";
+        db.exec(&format!("insert into t values ('{id}', 'imgcls_{id}', 'ann')"), &[]).unwrap();
+        let change = &db.take_changes()[0];
+        assert_eq!(change.told(false), format!("insert t#1 event='{id}' owner='ann'"));
+        assert!(change.told(true).contains("workflow='imgcls_875edc86"), "{}", change.told(true));
+    }
+
+    #[test]
+    fn times_come_last() {
         let mut db = Database::open(0);
         db.exec("create table t(name text, at int, json text)", &[]).unwrap();
         db.exec("insert into t values ('a', 1767225600000, '0123456789abcdefghij one')", &[])
             .unwrap();
         db.exec("update t set json = '0123456789abcdefghij two', at = 1767225600001", &[]).unwrap();
-        let lines: Vec<_> = db.take_changes().iter().map(|change| change.told(false)).collect();
+        let lines: Vec<_> = db.take_changes().iter().map(told).collect();
         assert_eq!(
             lines[0],
             "insert t#1 name='a' json='0123456789abcdefghij one' at=1767225600000"
         );
         assert_eq!(
             lines[1],
-            "update t#1 name='a' json: '…9abcdefghij one' → '…9abcdefghij two' at: 1767225600000 → 1767225600001"
+            "update t#1 name='a' json: '…9abcdefghij one' → '…9abcdefghij two' at → 1767225600001"
         );
     }
 }

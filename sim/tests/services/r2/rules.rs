@@ -236,7 +236,7 @@ fn operations_and_replies_are_one_line_each() {
     let read = r2.call(Op::get(BUCKET, "a")).unwrap().to_string();
     assert_eq!(read, line.replace("stored", "\"hello\""));
     assert_eq!(r2.call(Op::get(BUCKET, "b")).unwrap().to_string(), "not found");
-    assert_eq!(r2.call(Op::list(BUCKET, ListOptions::default())).unwrap().to_string(), "1 objects");
+    assert_eq!(r2.call(Op::list(BUCKET, ListOptions::default())).unwrap().to_string(), "1 object");
 }
 
 #[test]

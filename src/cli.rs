@@ -10,6 +10,7 @@ mod inference;
 mod input;
 mod keeping;
 mod list;
+mod model;
 mod new;
 mod output;
 mod progress;
@@ -29,6 +30,10 @@ use thunderhead_sim::{ScriptError, SetupError};
 use crate::VERSION;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::failure::Unwritten;
+use crate::model::{Choice, Model};
+use crate::systems;
+
+pub use model::Models;
 
 /// Runs your code on a simulated cloud with every fault its platform permits, reproducibly.
 #[derive(Debug, Parser)]
@@ -141,6 +146,10 @@ impl From<Unwritten> for CliError {
 struct Given<'a> {
     /// The systems that names are looked up in.
     systems: Catalogue<'a>,
+    /// The model that looks at pictures.
+    model: &'a Model,
+    /// What else could, and who draws pictures.
+    models: Option<Models<'a>>,
     /// The name of this program, for the commands that it recommends.
     program: &'a str,
     /// Whether the answer is printed as JSON. What is large is made in one form only.
@@ -169,25 +178,37 @@ pub fn main(systems: &[&System]) -> ExitCode {
     let shown = program.clone();
     let cli = parse::<Command>(systems, |command| {
         let version = concat!("with thunderhead ", env!("CARGO_PKG_VERSION"));
+        let command = help::without_models(command);
         command.version(version).display_name(shown.clone()).bin_name(shown)
     });
-    let answer = Catalogue::new(systems).map_err(CliError::from).and_then(|systems| {
-        answer(Given { systems, program: &program, json: cli.json }, &cli.command)
+    let answer = model::wanted(&cli.command).and_then(|wanted| {
+        if wanted.choice != Choice::StandIn {
+            let choice = wanted.choice;
+            return Err(CliError::Input(format!("`{choice}`: this program has no such model")));
+        }
+        let (systems, model) = (Catalogue::new(systems)?, &Model::stand_in());
+        let program = &program;
+        answer(Given { systems, model, models: None, program, json: cli.json }, &cli.command)
     });
     print(answer, cli.json)
 }
 
-/// The program of this project: every command of [`main`], `new`, and those that run `thunderhead-model`.
-pub fn project(systems: &[&System]) -> ExitCode {
-    let cli = parse::<ProjectCommand>(systems, |command| command.version(VERSION));
-    let program = program();
+/// The program of this project: every command of [`main`], `new`, and those that run `thunderhead-model`. Without
+/// `models` of its own it leaves to that program whatever needs one.
+pub fn project(models: Option<Models>) -> ExitCode {
+    let cli = parse::<ProjectCommand>(&systems::all(), |command| command.version(VERSION));
     let mut as_json = cli.json;
     let answer = match &cli.command {
-        ProjectCommand::Every(command) => {
-            Catalogue::new(systems).map_err(CliError::from).and_then(|systems| {
-                answer(Given { systems, program: &program, json: cli.json }, command)
-            })
-        }
+        ProjectCommand::Every(command) => match model::wanted(command) {
+            Ok(wanted) if wanted.is_more_than_the_stand_in() && models.is_none() => {
+                match inference::pass_on() {
+                    Ok(code) => return code,
+                    Err(error) => Err(error),
+                }
+            }
+            Ok(wanted) => with_model(wanted.choice, models, command, cli.json),
+            Err(error) => Err(error),
+        },
         ProjectCommand::New(args) => new::new(args),
         ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
             as_json |= args.want_json();
@@ -198,6 +219,28 @@ pub fn project(systems: &[&System]) -> ExitCode {
         }
     };
     print(answer, as_json)
+}
+
+/// Answers a command that plays the systems of this project with a model of `models`.
+fn with_model(
+    choice: Choice,
+    models: Option<Models>,
+    command: &Command,
+    json: bool,
+) -> Result<Answer, CliError> {
+    let model = match (choice, models) {
+        (Choice::StandIn, _) | (_, None) => Model::stand_in(),
+        (_, Some(models)) => {
+            model::seen(command)?;
+            (models.load)(choice).map_err(CliError::Input)?
+        }
+    };
+    let uploads = systems::uploads_with(&model);
+    let all = systems::all().map(|one| if one.name == uploads.name { &uploads } else { one });
+    let systems = Catalogue::new(&all)?;
+    // `thunderhead-model` is called by `thunderhead`, which is what users know.
+    let program = if models.is_some() { "thunderhead".into() } else { program() };
+    answer(Given { systems, model: &model, models, program: &program, json }, command)
 }
 
 /// The name by which this program was called.

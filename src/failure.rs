@@ -11,6 +11,7 @@ use thunderhead_props::{System, Variant, Violation};
 use thunderhead_sim::{Case, Failure, Run, Script, ScriptChoices, printable};
 
 use crate::VERSION;
+use crate::model::Choice;
 
 /// A run that breaks a promise, and how it was found.
 #[derive(Clone, Copy, Debug)]
@@ -48,16 +49,18 @@ impl<'a> Found<'a> {
     /// The failure as a script.
     pub fn script(&self) -> Script {
         let (system, variant) = (&self.system.name, &self.variant.name);
-        let promise = &self.violation.promise;
+        let (promise, model) = (&self.violation.promise, self.run.model.as_deref());
         Script {
             story: format!("{system} {variant} breaks a promise: {promise}."),
             system: system.to_string(),
             variant: Some(variant.to_string()),
+            model: model.and_then(Choice::of_identity).map(|choice| choice.to_string()),
             scenario: self.case.scenario.clone(),
             choices: ScriptChoices::Tape(self.case.tape.clone()),
             expect: None,
             failure: Some(Failure {
                 thunderhead: VERSION.into(),
+                model: model.map(Into::into),
                 promise: promise.to_string(),
                 message: self.violation.finding.message.clone(),
                 seed: self.seed,

@@ -1,9 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+pub mod bodies;
 pub mod catalogue;
 pub mod cli;
 pub mod failure;
 pub mod history;
+pub mod model;
 pub mod playable;
 pub mod recorded;
 pub mod report;

@@ -6,5 +6,5 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    thunderhead::cli::project(&thunderhead::systems::all())
+    thunderhead::cli::project(None)
 }

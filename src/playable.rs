@@ -72,6 +72,14 @@ impl<'a> Playable<'a> {
                 file.object(ScriptPlace::Variant, wrong, closest(name, known))
             })?,
         };
+        if let Some((place, source)) = file.unread().next() {
+            let wrong = format!("the bytes of `{}` are not there", source.name());
+            return Err(file.object(
+                place,
+                wrong,
+                "fill them in first: `thunderhead::bodies::fill`",
+            ));
+        }
         workers(&file, system, variant)?;
         promises(&file, system)?;
         Ok(Playable { system, variant, file })

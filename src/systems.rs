@@ -14,6 +14,8 @@ mod uploads;
 
 use thunderhead_props::System;
 
+use crate::model::Model;
+
 pub use comparisons::target::{Refused, Target};
 
 /// Every system of this project.
@@ -30,4 +32,9 @@ pub fn all() -> [&'static System; 5] {
 /// The system of that name among those of this project.
 pub fn find(name: &str) -> Option<&'static System> {
     all().into_iter().find(|system| system.name == name)
+}
+
+/// Uploads that are classified by a model of the caller's instead of the stand-in.
+pub fn uploads_with(model: &Model) -> System {
+    uploads::system(model)
 }

@@ -39,6 +39,7 @@ use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, Storm, System, Variant, Violation, judge, quietly};
 use thunderhead_sim::{Case, Enumerate, Run, Scenario, Script, Source};
 
+use crate::bodies;
 use crate::catalogue::Catalogue;
 use crate::failure::Found;
 use crate::history::History;
@@ -55,10 +56,14 @@ const MAX_CRASHES: u32 = 3;
 /// The history of the script in a file, as `trace` prints it, for a snapshot. What the script expects has come, and
 /// each of its faults has struck.
 pub fn history(systems: &[&System], file: impl AsRef<Path>) -> String {
-    let file = file.as_ref().display().to_string();
+    let path = file.as_ref();
+    let file = path.display().to_string();
     let systems = Catalogue::new(systems).unwrap_or_else(|error| panic!("{error}"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{file}: {error}"));
-    let script = Script::parse(&file, &text).and_then(|script| Playable::new(script, systems));
+    let script = Script::parse(&file, &text).and_then(|mut script| {
+        bodies::fill(&mut script, path.parent().unwrap_or(Path::new("")), None)?;
+        Playable::new(script, systems)
+    });
     let playable = script.unwrap_or_else(|error| panic!("{error}"));
     let played = playable.play().unwrap_or_else(|error| panic!("{file}: {error}"));
     let history = History::new(&playable, &played).short();

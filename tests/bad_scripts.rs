@@ -91,6 +91,7 @@ fn unknown_names_are_met_with_the_known_ones() {
     line("code-lag", faults, 56, &["`stale_read` has no code 0 here"]);
     let faults = "faults = [{ kind = \"crash\", on = \"rely\", at = \"1s\" }]";
     line("host", faults, 34, &["no worker `rely` to crash", "did you mean `relay`?"]);
+    line("model", "model = \"resnet5\"", 9, &["no model `resnet5`", "mean `resnet50`?"]);
     line("variant", "variant = \"referense\"", 11, &["relay has no variant", "mean `reference`?"]);
     line("timing", "timing = \"fast\"", 10, &["unknown timing `fast`", "\"latency\" or \"order\""]);
     objects(
@@ -144,9 +145,46 @@ fn times_chances_requests_and_tapes_must_make_sense() {
         ("fetch", "body = \"x\"", 9, "no `fetch`"),
         ("body", "fetch = \"PUT /a\", body = 7", 36, "string or bytes, not a number"),
         ("hex", "fetch = \"PUT /a\", body = { hex = \"xyz\" }", 44, "`xyz` is not hexadecimal"),
+        ("no-bytes", "fetch = \"PUT /a\", body = {}", 36, "one of hex, file, picture, not 0"),
+        (
+            "two-bodies",
+            "fetch = \"PUT /a\", body = { hex = \"\", file = \"a.toml\" }",
+            36,
+            "one of hex, file, picture, not 2",
+        ),
+        ("no-name", "fetch = \"PUT /a\", body = { file = \"\" }", 45, "`file` is empty"),
+        ("nowhere", "fetch = \"PUT /a\", body = { file = \"no.jpg\" }", 36, "the file `no.jpg`: "),
+        ("folder", "fetch = \"PUT /a\", body = { file = \".\" }", 36, "it is a folder"),
+        ("device", "fetch = \"PUT /a\", body = { file = \"/dev/zero\" }", 36, "pipe or a device"),
     ] {
         let send = format!("send = [{{ {send} }}]");
         objects(case, &[STORY, SYSTEM, &send], &format!("3:{column}"), &[said]);
+    }
+}
+
+#[test]
+fn a_body_that_is_too_large_is_pointed_at() {
+    let folder = scratch("bad-large");
+    let send = |file: &str, retries: u32| {
+        let script = format!(
+            "{STORY}\n{SYSTEM}\nrequests = [{{ fetch = \"PUT /a\", body = {{ file = \"{file}\" }}, retries = {retries} }}]"
+        );
+        std::fs::write(folder.join("a.toml"), script).expect("the folder is ours");
+        thunderhead(&folder, &["run", "a.toml"])
+    };
+    for (file, bytes) in [("fits", 4 << 20), ("large", (8 << 20) + 1)] {
+        std::fs::write(folder.join(file), vec![0; bytes]).expect("the folder is ours");
+    }
+    let done = send("fits", 0);
+    assert_eq!((done.code, done.stderr.as_str()), (0, ""), "{}", done.stdout);
+    for (file, retries, said) in [
+        ("fits", 2, "with their retries, all requests send 12582"),
+        ("large", 0, "it has more than 8388608 bytes"),
+    ] {
+        let done = send(file, retries);
+        assert_eq!((done.code, done.stdout.as_str()), (2, ""));
+        assert!(done.stderr.starts_with("error: a.toml:3:40: "), "{}", done.stderr);
+        assert!(done.stderr.contains(said), "{}", done.stderr);
     }
 }
 

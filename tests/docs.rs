@@ -2,7 +2,8 @@
 
 mod support;
 
-use support::root;
+use support::{root, scratch};
+use thunderhead::bodies;
 use thunderhead::catalogue::Catalogue;
 use thunderhead::playable::Playable;
 use thunderhead::systems;
@@ -22,6 +23,8 @@ fn blocks<'a>(text: &'a str, fence: &str) -> Vec<&'a str> {
 fn every_script_of_the_reference_is_played_and_meets_its_expectations() {
     let known = systems::all();
     let known = Catalogue::new(&known).expect("the names are clear");
+    let folder = scratch("docs-bodies");
+    std::fs::write(folder.join("cat.jpg"), b"\xff\xd8\xff").expect("the folder is ours");
     let text = scripts_md();
     let blocks = blocks(&text, "toml");
     assert!(blocks.len() >= 6, "only {} blocks", blocks.len());
@@ -38,7 +41,10 @@ fn every_script_of_the_reference_is_played_and_meets_its_expectations() {
             }
         }
         let file = Script::parse("docs/scripts.md", &script);
-        let playable = file.and_then(|file| Playable::new(file, known));
+        let playable = file.and_then(|mut file| {
+            bodies::fill(&mut file, &folder, Some(&|name| Ok(name.into())))?;
+            Playable::new(file, known)
+        });
         let playable = playable.unwrap_or_else(|error| panic!("{error}\n{script}"));
         let played = playable.play().expect("it fits");
         assert_eq!(played.unmet, [], "{script}\n{}", played.run.trace);

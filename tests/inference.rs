@@ -81,6 +81,46 @@ fn arguments_streams_and_exit_code_pass_through() {
 }
 
 #[test]
+fn a_run_with_a_model_or_a_picture_passes_through_and_others_do_not() {
+    let _alone = alone();
+    let folder = folder_with_thunderhead("inference-runs");
+    add_stand_in(&folder);
+    let script = |name: &str, system: &str, extra: &str, body: &str| {
+        let request = format!("{{ fetch = \"PUT /acme/a?as=ann@acme\", body = {body} }}");
+        let head = format!("story = \"A test.\"\nsystem = \"{system}\"\n{extra}");
+        let text = format!("{head}requests = [{request}]\n");
+        let path = folder.join(name);
+        fs::write(&path, text).expect("written");
+        path.display().to_string()
+    };
+    let plain = script("plain", "uploads", "", "\"one\"");
+    let picture = script("model", "uploads", "", "{ picture = \"clock\" }");
+    let real = script("real", "uploads", "model = \"resnet50=bf16\"\n", "\"one\"");
+    let out = folder.join("out").display().to_string();
+    for args in [
+        &["explore", "uploads", "--model", "resnet50"][..],
+        &["--json", "check", "--model", "resnet50=stock"],
+        &["run", &picture],
+        &["trace", &real, "--wide"],
+        &["explore", "uploads", "--requests", &picture, "--out", &out],
+        &["run", &plain, "--model=resnet50=f32"],
+    ] {
+        let passed_on: String = args.iter().map(|argument| format!("<{argument}>")).collect();
+        let done = run(&folder, "/usr/bin:/bin", args);
+        assert_eq!(done, (7, format!("{passed_on}input"), "complaint\n".into()), "{args:?}");
+    }
+    for args in [&["run", &plain][..], &["run", &plain, "--model", "stand-in"]] {
+        let (code, stdout, stderr) = run(&folder, "/usr/bin:/bin", args);
+        assert_eq!((code, stderr.as_str()), (0, ""), "{args:?}");
+        assert!(stdout.starts_with("ok  A test."), "{stdout}");
+    }
+    let (code, _, stderr) =
+        run(&folder, "/usr/bin:/bin", &["explore", "uploads", "--model", "resnet"]);
+    assert_eq!(code, 2);
+    assert!(stderr.contains("did you mean `resnet50`?"), "{stderr}");
+}
+
+#[test]
 fn a_program_on_the_path_will_do() {
     let _alone = alone();
     let folder = folder_with_thunderhead("inference-on-path");

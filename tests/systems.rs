@@ -43,6 +43,7 @@ fn the_tape_of_every_run_is_told_in_words_and_read_back_exactly() {
                 story: "A run.".into(),
                 system: system.name.to_string(),
                 variant: None,
+                model: None,
                 scenario,
                 choices: ScriptChoices::Tape(run.tape()),
                 expect: None,

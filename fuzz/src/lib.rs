@@ -20,6 +20,7 @@ pub mod tapes;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use thunderhead::bodies;
 use thunderhead::catalogue::Catalogue;
 use thunderhead::playable::Playable;
 use thunderhead::props::System;
@@ -35,7 +36,7 @@ pub struct Input {
     /// Valid examples, from which others are made.
     pub examples: fn() -> Vec<Vec<u8>>,
     /// Words that mean something in it, beside those of the examples.
-    pub words: &'static [&'static str],
+    pub words: fn() -> Vec<&'static str>,
     /// Reads it. Whatever it is, this ends soon; an error says what does not hold.
     pub check: fn(&[u8]) -> Result<(), String>,
 }
@@ -57,7 +58,10 @@ impl Input {
 }
 
 /// A script with its names looked up among the systems of this project.
-pub fn playable(file: ScriptFile) -> Result<Playable<'static>, ScriptError> {
+/// A picture is its own name, and a file is looked for in the corpus.
+pub fn playable(mut file: ScriptFile) -> Result<Playable<'static>, ScriptError> {
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus/scripts");
+    bodies::fill(&mut file, Path::new(corpus), Some(&|name| Ok(name.into())))?;
     static SYSTEMS: LazyLock<[&'static System; 5]> = LazyLock::new(thunderhead::systems::all);
     let systems =
         Catalogue::new(&*SYSTEMS).expect("the systems of this project have names of their own");

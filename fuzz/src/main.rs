@@ -63,12 +63,13 @@ fn main() -> ExitCode {
         figures.read(&args.input, &current, &bytes, &corpus, &name);
         known.push(bytes);
     }
+    let words = (args.input.words)();
     let (begun, mut reported) = (Instant::now(), Instant::now());
     for seed in args.seed.. {
         if begun.elapsed() >= Duration::from_secs(60 * args.minutes) {
             break;
         }
-        let bytes = mutated(seed, &known, args.input.words);
+        let bytes = mutated(seed, &known, &words);
         figures.read(&args.input, &current, &bytes, &corpus, &format!("seed {seed}"));
         if reported.elapsed() >= REPORT {
             figures.print(args.input.name);

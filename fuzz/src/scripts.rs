@@ -9,34 +9,14 @@ pub const SCRIPTS: Input = Input {
     name: "scripts",
     about: "scenario scripts: read, written, played and shown",
     examples,
-    words: &[
-        "story",
-        "system",
-        "variant",
-        "seed",
-        "drawn_faults",
-        "storm_ends_at",
-        "timing",
-        "max_crashes",
-        "max_steps",
-        "requests",
-        "faults",
-        "expect",
-        "tape",
-        "failure",
-        "at",
-        "fetch",
-        "body",
-        "from",
-        "to",
-        "retries",
-        "kind",
-        "on",
-        "times",
-        "skip",
-        "chance",
-        "by",
-        "code",
+    words,
+    check,
+};
+
+/// Every key of a script, and some values.
+fn words() -> Vec<&'static str> {
+    let keys = Script::KEYS.iter().flat_map(|(_, keys)| keys.iter().copied());
+    let values = [
         "relay",
         "uploads",
         "generations",
@@ -52,9 +32,12 @@ pub const SCRIPTS: Input = Input {
         "order",
         "9999999h",
         "PUT /",
-    ],
-    check,
-};
+        "resnet50",
+        "stand-in",
+        "clock",
+    ];
+    keys.chain(values).collect()
+}
 
 /// Every script of the repository.
 pub fn examples() -> Vec<Vec<u8>> {

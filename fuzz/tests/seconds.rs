@@ -14,7 +14,7 @@ fn holds(name: &str, cases: u64) {
     let mut known = (input.examples)();
     known.extend(files(&input.corpus()).into_iter().map(|(_, bytes)| bytes));
     for seed in 0..cases {
-        let bytes = mutated(seed, &known, input.words);
+        let bytes = mutated(seed, &known, &(input.words)());
         let read = (input.check)(&bytes);
         assert!(read.is_ok(), "seed {seed}: {read:?}\n{}", String::from_utf8_lossy(&bytes));
     }
@@ -69,9 +69,9 @@ fn addresses_are_allowed_or_refused() {
 fn mutations_of_one_number_are_the_same_and_most_scripts_are_still_toml() {
     let input = named("scripts");
     let examples = (input.examples)();
-    assert_eq!(mutated(7, &examples, input.words), mutated(7, &examples, input.words));
+    assert_eq!(mutated(7, &examples, &(input.words)()), mutated(7, &examples, &(input.words)()));
     let parsed = (0..400).filter(|seed| {
-        let bytes = mutated(*seed, &examples, input.words);
+        let bytes = mutated(*seed, &examples, &(input.words)());
         let text = String::from_utf8_lossy(&bytes).into_owned();
         thunderhead_sim::Script::parse("a.toml", &text)
             .err()

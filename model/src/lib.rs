@@ -14,6 +14,7 @@ mod preprocess;
 mod progress;
 mod recognise;
 mod regular;
+pub mod simulated;
 mod weights;
 
 pub use classifier::{

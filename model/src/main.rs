@@ -1,4 +1,5 @@
-//! The program that `thunderhead classify` and `thunderhead model` run.
+//! The program that `thunderhead classify` and `thunderhead model` run, and `thunderhead explore`, `check`, `run`,
+//! `replay` and `trace` when they are given a `--model`.
 //!
 //! It is a program of its own because the inference engine takes most of the time to build, and
 //! simulations do without it.
@@ -13,10 +14,16 @@ use serde::Serialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::Error as UnknownWord;
 use serde_json::{Value, json};
+use thunderhead::cli::{self, Models};
+use thunderhead::model::{Choice, Model};
 use thunderhead_model::{
     DEFAULT_TOP, Error, Kernel, Precision, Preprocessing, Progress, Settings, WeightsError,
-    commands,
+    commands, simulated,
 };
+
+/// As in `thunderhead`, for whose searches this program stands in.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Classifies images with ResNet-50 on the CPU.
 #[derive(Debug, Parser)]
@@ -174,7 +181,21 @@ impl Drop for Bar {
     }
 }
 
+/// The commands of `thunderhead` that play runs.
+const PLAYED: [&str; 5] = ["check", "explore", "run", "replay", "trace"];
+
+/// Loads a model for runs, or says what to do.
+fn load(choice: Choice) -> Result<Model, String> {
+    let mut bar = Bar::new();
+    simulated::load(choice, &mut |progress| bar.show(progress)).map_err(with_advice)
+}
+
 fn main() -> ExitCode {
+    // Only `--json` can come before the command.
+    let command = std::env::args_os().skip(1).find(|argument| argument != "--json");
+    if command.is_some_and(|command| PLAYED.iter().any(|played| command == *played)) {
+        return cli::project(Some(Models { load: &load, draw: &simulated::draw }));
+    }
     let cli = Cli::parse();
     let answer = run(cli.command).unwrap_or_else(Answer::of_error);
     let printed = if cli.json { format!("{:#}\n", answer.json) } else { answer.text };

@@ -186,7 +186,7 @@ pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};
 pub use services::{ai, d1, queue, r2, sqlite, storage, workflow};
 pub use simulate::{SetupError, simulate};
-pub use values::body::{Body, NotJson};
+pub use values::body::{Body, BodySource, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
 pub use values::printable::{is_unprintable, printable, printable_json, printable_lines};

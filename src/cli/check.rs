@@ -12,7 +12,8 @@ use thunderhead_sim::FaultSet;
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, Given, explore, input, list, output};
+use super::{Answer, CliError, Given, explore, input, list, model, output};
+use crate::model::Choice;
 use crate::report;
 
 /// The arguments of `check`.
@@ -36,6 +37,8 @@ pub struct Args {
     /// expected refutations are written as well.
     #[arg(long)]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    pub model: model::Arg,
 }
 
 /// One line of the table.
@@ -245,7 +248,9 @@ fn see(program: &str, search: &Search, broken: &Broken, file: Option<&PathBuf>) 
         (Strategy::Enumerate, None) => "--strategy enumerate".into(),
         (strategy, None) => format!("--strategy {strategy} --seed {}", search.seed),
     };
-    format!("{program} explore {system} --variant {variant} {choice}")
+    let model = broken.run.model.as_deref().and_then(Choice::of_identity);
+    let model = model.map_or(String::new(), |model| format!(" --model {model}"));
+    format!("{program} explore {system} --variant {variant} {choice}{model}")
 }
 
 fn document(program: &str, checked: &[Checked], ok: bool) -> Value {

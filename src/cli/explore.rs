@@ -11,7 +11,7 @@ use thunderhead_sim::{Fault, FaultSet};
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
-use super::{Answer, CliError, Given, input, output};
+use super::{Answer, CliError, Given, input, model, output};
 use crate::failure::Found;
 use crate::report;
 
@@ -19,7 +19,7 @@ use crate::report;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The system to search; `list` names all of them.
-    system: String,
+    pub system: String,
     /// The variant to search [default: the first, which is the reference].
     #[arg(long)]
     variant: Option<String>,
@@ -45,7 +45,9 @@ pub struct Args {
     faults: Vec<Fault>,
     /// For enumerate: the script whose requests are sent [default: the smallest workload].
     #[arg(long)]
-    requests: Option<PathBuf>,
+    pub requests: Option<PathBuf>,
+    #[command(flatten)]
+    pub model: model::Arg,
     /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,

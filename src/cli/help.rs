@@ -39,6 +39,13 @@ pub fn with_names(command: Command, systems: &[&System]) -> Command {
         })
 }
 
+/// Leaves `--model` out of the help of a program that has the stand-in alone.
+pub fn without_models(command: Command) -> Command {
+    let hidden = |command: Command| command.mut_arg("model", |arg| arg.hide(true));
+    let commands = ["check", "explore", "run", "replay", "trace"];
+    commands.into_iter().fold(command, |command, name| command.mut_subcommand(name, hidden))
+}
+
 /// The help of an argument, followed in the long form by the values that it can have.
 fn extended(arg: clap::Arg, values: &str) -> clap::Arg {
     let short = arg.get_help().map(ToString::to_string).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `thunderhead classify` and `thunderhead model`, which the program `thunderhead-model` carries out.
+//! `thunderhead classify` and `thunderhead model`, which the program `thunderhead-model` carries out, and runs with a
+//! model that only that program has.
 //!
 //! That program is built apart (package `thunderhead-model`), because the inference engine takes
 //! far longer to compile than everything else together.
@@ -33,7 +34,16 @@ impl Args {
 /// Runs the program with the arguments of this process and answers with its exit code. It reads and
 /// writes the standard streams of this process.
 pub fn run() -> Result<ExitCode, CliError> {
-    let ended = process::Command::new(program()).args(arguments(env::args_os())).status();
+    start(arguments(env::args_os()))
+}
+
+/// Like [`run`], for a command that both programs have.
+pub fn pass_on() -> Result<ExitCode, CliError> {
+    start(env::args_os().skip(1).collect())
+}
+
+fn start(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
+    let ended = process::Command::new(program()).args(arguments).status();
     let status = ended.map_err(|error| match error.kind() {
         ErrorKind::NotFound => CliError::Input(missing()),
         _ => CliError::Input(format!("cannot run {}: {error}", program().display())),

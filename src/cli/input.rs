@@ -6,9 +6,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use thunderhead_props::{System, Variant};
-use thunderhead_sim::{ClientRequest, Script, ScriptFile, ScriptPlace, closest, limits, printable};
+use thunderhead_sim::{
+    Body, BodySource, ClientRequest, Script, ScriptError, ScriptFile, ScriptPlace, closest, limits,
+    printable,
+};
 
-use super::{CliError, Given};
+use super::{CliError, Given, model};
+use crate::bodies;
 use crate::playable::{self, Playable};
 
 /// The name of a file, for messages.
@@ -38,9 +42,25 @@ pub fn text(path: &Path) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// The script in a file.
+/// The script in a file, as it is written.
 pub fn script(path: &Path) -> Result<ScriptFile, CliError> {
     Ok(Script::parse(&path.display().to_string(), &text(path)?)?)
+}
+
+/// The script in a file with every name in it looked up and every body read.
+fn playable<'a>(path: &Path, given: Given<'a>) -> Result<Playable<'a>, CliError> {
+    Ok(ready(script(path)?, path, given)?)
+}
+
+/// Looks up every name in a script and reads its bodies.
+pub fn ready<'a>(
+    mut file: ScriptFile,
+    path: &Path,
+    given: Given<'a>,
+) -> Result<Playable<'a>, ScriptError> {
+    let draw = given.models.map(|models| models.draw);
+    bodies::fill(&mut file, path.parent().unwrap_or(Path::new("")), draw)?;
+    Playable::new(file, given.systems)
 }
 
 /// The requests of a script, which must be one of `system`.
@@ -50,7 +70,7 @@ pub fn requests(
     system: &System,
     variant: &Variant,
 ) -> Result<Vec<ClientRequest>, CliError> {
-    let playable = Playable::new(script(path)?, given.systems)?;
+    let playable = playable(path, given)?;
     if playable.system.name != system.name {
         let (own, asked) = (&playable.system.name, &system.name);
         let wrong = format!("its requests are for {own}, and {asked} is searched");
@@ -58,23 +78,32 @@ pub fn requests(
         return Err(playable.file.object(ScriptPlace::System, wrong, fix).into());
     }
     playable::workers(&playable.file, system, variant)?;
-    Ok(playable.file.script.scenario.requests)
+    let mut requests = playable.file.script.scenario.requests;
+    for sent in &mut requests {
+        // A failure is kept in another folder, and for longer than the file is sure to be there.
+        if let Some(BodySource::File(_)) = sent.request.body.source() {
+            sent.request.body = Body::from(sent.request.body.bytes());
+        }
+    }
+    Ok(requests)
 }
 
 /// A script and, if another than its own, the variant to play it on.
 #[derive(Debug, clap::Args)]
 pub struct Scenario {
     /// A scenario script, or a failure file.
-    file: PathBuf,
+    pub file: PathBuf,
     /// Play its requests and its faults on this variant, of which all that is expected is that it holds.
     #[arg(long)]
     variant: Option<String>,
+    #[command(flatten)]
+    pub model: model::Arg,
 }
 
 impl Scenario {
     /// The script, with every name looked up.
     pub fn playable<'a>(&self, given: Given<'a>) -> Result<Playable<'a>, CliError> {
-        let own = Playable::new(script(&self.file)?, given.systems)?;
+        let own = playable(&self.file, given)?;
         match &self.variant {
             None => Ok(own),
             Some(name) => {

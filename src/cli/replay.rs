@@ -7,9 +7,10 @@ use serde_json::json;
 use thunderhead_props::Violation;
 use thunderhead_sim::{Failure, Script, printable};
 
-use super::{Answer, CliError, Given, input, run};
+use super::{Answer, CliError, Given, input, model, run};
 use crate::VERSION;
 use crate::history::History;
+use crate::model::{Choice, Model};
 use crate::playable::{Playable, Played};
 use crate::recorded;
 use crate::report::{self, Failing};
@@ -18,10 +19,12 @@ use crate::report::{self, Failing};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A failure file that `explore` or `check` wrote.
-    file: PathBuf,
+    pub file: PathBuf,
     /// The history with nothing abbreviated.
     #[arg(long)]
     wide: bool,
+    #[command(flatten)]
+    pub model: model::Arg,
 }
 
 pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
@@ -29,7 +32,7 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
     let name = input::shown(&args.file);
     let other = Script::version_of(&text).filter(|version| version != VERSION);
     let playable = Script::parse(&args.file.display().to_string(), &text)
-        .and_then(|file| Playable::new(file, given.systems));
+        .and_then(|file| input::ready(file, &args.file, given));
     let playable = match (playable, &other) {
         (Ok(playable), _) => playable,
         (Err(error), None) => return Err(error.into()),
@@ -43,6 +46,7 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
             given.program
         )));
     };
+    same_model(&name, &failure, given.model)?;
     let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
     let misfits = recorded::misfits(&playable, &failure, &played);
     Ok(match recorded::violation(&failure, &played) {
@@ -51,6 +55,18 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
         }
         _ => differs(given.program, &playable, &failure, &played, &misfits),
     })
+}
+
+/// Refuses a failure of another model: other answers make another run.
+fn same_model(name: &str, failure: &Failure, model: &Model) -> Result<(), CliError> {
+    let made = failure.model.as_deref().unwrap_or(Choice::StandIn.name());
+    if made == model.identity() {
+        return Ok(());
+    }
+    let (made, here) = (printable(made), model.identity());
+    Err(CliError::Mismatch(format!(
+        "{name}: made with the model `{made}`, and here it is `{here}`: the run would be another one"
+    )))
 }
 
 fn made_by(name: &str, version: &str) -> String {

@@ -14,7 +14,7 @@ use crate::report::{self, Failing};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    scenario: input::Scenario,
+    pub scenario: input::Scenario,
     /// The history with nothing abbreviated, whatever comes of the scenario.
     #[arg(long)]
     wide: bool,

@@ -9,7 +9,7 @@ use crate::history::History;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    scenario: input::Scenario,
+    pub scenario: input::Scenario,
     /// `text` to read, `jsonl` for tools, `mermaid` for a sequence diagram, `html` for a page.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,

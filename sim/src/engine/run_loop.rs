@@ -151,6 +151,7 @@ impl World {
             draws: state.choices.take_draws(),
             steps: state.steps,
             crashes: state.crashes,
+            model: state.services.ai.name().cloned(),
         };
         // Destructors may use the world, and may leave more to drop.
         for _ in 0..DROP_ROUNDS {

@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::scenario::ClientRequest;
 use crate::values::time::Time;
 
 /// A ceiling, with the words for it in messages.
@@ -55,6 +56,16 @@ pub const EXPECT: Limit = Limit::new("expect", 1_000);
 pub const NAME: Limit = Limit::new("bytes of a name or a path", 8_192);
 /// The hosts of a run: services, workers, clients, objects and instances of workflows.
 pub const HOSTS: Limit = Limit::new("hosts of a run", 20_000);
+
+/// How many bytes these requests send, with all their retries: what [`SENT`] is about.
+pub fn sent(requests: &[ClientRequest]) -> u64 {
+    let of = |client: &ClientRequest| {
+        let headers = client.request.headers.iter().map(|(name, value)| name.len() + value.len());
+        let length = client.request.body.len() + client.request.path.len() + headers.sum::<usize>();
+        (length as u64).saturating_mul(u64::from(client.retries) + 1)
+    };
+    requests.iter().map(of).fold(0, u64::saturating_add)
+}
 
 /// Every ceiling.
 pub const ALL: [Limit; 14] = [

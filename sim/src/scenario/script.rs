@@ -18,7 +18,8 @@ use crate::choices::Source;
 use crate::choices::swarm::Swarm;
 use crate::choices::tape::Tape;
 use crate::protocol::trace::TraceHash;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, limits};
+use crate::values::body::{Body, BodySource};
 
 /// A story: which system, what is sent to it, what goes wrong, what must come of it.
 ///
@@ -43,6 +44,8 @@ pub struct Script {
     pub system: String,
     /// The variant of it; the system's first when not said.
     pub variant: Option<String>,
+    /// The model that looks at pictures; the simulator's stand-in when not said.
+    pub model: Option<String>,
     /// What is sent and what goes wrong.
     pub scenario: Scenario,
     /// Where the choices that the script leaves open come from.
@@ -117,6 +120,8 @@ impl fmt::Display for Expect {
 pub struct Failure {
     /// The version of Thunderhead that wrote it.
     pub thunderhead: String,
+    /// The model that it was made with, precisely; the simulator's stand-in when not said.
+    pub model: Option<String>,
     /// The promise that was broken.
     pub promise: String,
     /// How the promise was broken.
@@ -134,8 +139,8 @@ pub struct Failure {
 }
 
 impl Script {
-    /// The keys of a script, of a request, of a fault and of a failure.
-    pub const KEYS: [(&str, &[&str]); 4] = read::KEYS;
+    /// The keys of a script, of a request, of a body, of a fault and of a failure.
+    pub const KEYS: [(&str, &[&str]); 5] = read::KEYS;
 
     /// Where its choices come from, for [`simulate`](crate::simulate).
     pub fn source(&self) -> Source {
@@ -172,6 +177,8 @@ pub struct ScriptFile {
     places: BTreeMap<ScriptPlace, Range<usize>>,
     /// The `on` of each fault, in the order of the file.
     fault_targets: Vec<String>,
+    /// The requests whose bodies are named and have no bytes yet.
+    unread: Vec<usize>,
 }
 
 /// A part of a script that only a reader who knows the system can judge.
@@ -181,8 +188,12 @@ pub enum ScriptPlace {
     System,
     /// The variant's name.
     Variant,
+    /// The model's name.
+    Model,
     /// The receiver of a request, by its index.
     RequestTo(usize),
+    /// The body of a request, by the index of the request.
+    RequestBody(usize),
     /// The target of a fault, by its index among all faults of the script.
     FaultOn(usize),
     /// An expectation, by its index.
@@ -206,6 +217,41 @@ impl ScriptFile {
     ) -> ScriptError {
         let span = self.places.get(&place).cloned().unwrap_or(0..0);
         ScriptError::new(&self.file, &self.text, span, wrong.into(), fix.into())
+    }
+
+    /// The bodies that the script names and whose bytes are not there yet, each with its place.
+    pub fn unread(&self) -> impl Iterator<Item = (ScriptPlace, &BodySource)> {
+        self.unread.iter().filter_map(|index| {
+            let source = self.script.scenario.requests[*index].request.body.source()?;
+            Some((ScriptPlace::RequestBody(*index), source))
+        })
+    }
+
+    /// Gets the bytes of every body that the script names. `read` is told how many bytes there may be at most; when
+    /// it fails, it says what is wrong and what to do.
+    pub fn fill(
+        &mut self,
+        mut read: impl FnMut(&BodySource, u64) -> Result<Vec<u8>, (String, String)>,
+    ) -> Result<(), ScriptError> {
+        for index in std::mem::take(&mut self.unread) {
+            let place = ScriptPlace::RequestBody(index);
+            let Some(source) = self.script.scenario.requests[index].request.body.source().cloned()
+            else {
+                continue;
+            };
+            let bytes = read(&source, limits::SENT.most)
+                .map_err(|(wrong, fix)| self.object(place, wrong, fix))?;
+            self.script.scenario.requests[index].request.body = Body::named(source, bytes);
+            // Checked each time, so that no more than one body too many is ever held.
+            let sent = limits::sent(&self.script.scenario.requests);
+            if sent > limits::SENT.most {
+                let wrong = format!("with their retries, all requests send {sent} bytes");
+                let fix =
+                    format!("send at most {}: a smaller file, or fewer retries", limits::SENT.most);
+                return Err(self.object(place, wrong, fix));
+            }
+        }
+        Ok(())
     }
 
     /// The places of all faults, in the order of the file, with what their `on` says.

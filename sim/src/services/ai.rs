@@ -127,15 +127,22 @@ pub type Classifier = Rc<dyn Fn(&Body) -> Result<Vec<Label>, Error>>;
 
 /// The inference service.
 pub struct Ai {
+    /// What the classifier is called; nothing for the stand-in.
+    name: Option<Arc<str>>,
     classifier: Classifier,
     /// Inference is memoised by content: in a storm the same picture is classified many times.
     known: BTreeMap<Body, Result<Vec<Label>, Error>>,
 }
 
 impl Ai {
-    /// A service that classifies with `classifier`.
-    pub fn new(classifier: Classifier) -> Ai {
-        Ai { classifier, known: BTreeMap::new() }
+    /// A service that classifies with `classifier`, by its name.
+    pub fn new(name: &str, classifier: Classifier) -> Ai {
+        Ai { name: Some(name.into()), classifier, known: BTreeMap::new() }
+    }
+
+    /// What the classifier is called; nothing for the stand-in, which answers by content alone.
+    pub fn name(&self) -> Option<&Arc<str>> {
+        self.name.as_ref()
     }
 
     /// Answers an operation.
@@ -160,7 +167,8 @@ impl Ai {
 
 impl Default for Ai {
     fn default() -> Ai {
-        Ai::new(Rc::new(|image| Ok(by_content(image))))
+        let classifier: Classifier = Rc::new(|image| Ok(by_content(image)));
+        Ai { name: None, classifier, known: BTreeMap::new() }
     }
 }
 
@@ -221,10 +229,13 @@ mod tests {
     fn a_picture_is_classified_once_however_often_it_is_asked_about() {
         let asked = Rc::new(std::cell::Cell::new(0));
         let counter = asked.clone();
-        let mut ai = Ai::new(Rc::new(move |image| {
-            counter.set(counter.get() + 1);
-            Ok(by_content(image))
-        }));
+        let mut ai = Ai::new(
+            "counting",
+            Rc::new(move |image| {
+                counter.set(counter.get() + 1);
+                Ok(by_content(image))
+            }),
+        );
         let op = Op { model: RESNET_50.into(), image: Body::from("x") };
         assert_eq!(ai.apply(&op), ai.apply(&op));
         assert_eq!(asked.get(), 1);

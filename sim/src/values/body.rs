@@ -9,6 +9,7 @@ use serde::de::{self, DeserializeOwned};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::values::media;
+use crate::values::printable::printable;
 
 /// An immutable run of bytes, shared by reference count.
 ///
@@ -32,6 +33,30 @@ pub struct Body(Bytes);
 enum Bytes {
     Inline(Inline),
     Shared(Arc<[u8]>),
+    Named(Arc<Named>),
+}
+
+/// Bytes that a history tells by where they come from.
+struct Named {
+    source: BodySource,
+    bytes: Box<[u8]>,
+}
+
+/// Where the bytes of a body come from when a script does not write them out.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum BodySource {
+    /// A file, by its path as the script has it.
+    File(Arc<str>),
+    /// A picture that the program draws, by its name.
+    Picture(Arc<str>),
+}
+
+impl BodySource {
+    /// The path or the name.
+    pub fn name(&self) -> &str {
+        let (BodySource::File(name) | BodySource::Picture(name)) = self;
+        name
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -48,11 +73,33 @@ impl Body {
         Body(Bytes::Inline(Inline { len: 0, bytes: [0; FEW] }))
     }
 
+    /// Bytes with a name, by which histories and scripts tell them. They are equal to the same bytes without one.
+    ///
+    /// ```
+    /// use thunderhead_sim::{Body, BodySource};
+    ///
+    /// let clock = Body::named(BodySource::Picture("clock".into()), b"\x89PNG".to_vec());
+    /// assert_eq!(clock.to_string(), "clock (PNG, 4 bytes)");
+    /// assert_eq!(clock, Body::from(b"\x89PNG".to_vec()));
+    /// ```
+    pub fn named(source: BodySource, bytes: Vec<u8>) -> Body {
+        Body(Bytes::Named(Arc::new(Named { source, bytes: bytes.into() })))
+    }
+
+    /// Where the bytes come from, when they have a name.
+    pub fn source(&self) -> Option<&BodySource> {
+        match &self.0 {
+            Bytes::Named(named) => Some(&named.source),
+            Bytes::Inline(_) | Bytes::Shared(_) => None,
+        }
+    }
+
     /// The bytes of the body.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Inline(few) => &few.bytes[..usize::from(few.len)],
             Bytes::Shared(bytes) => bytes,
+            Bytes::Named(named) => &named.bytes,
         }
     }
 
@@ -185,7 +232,7 @@ impl fmt::Debug for Body {
 const SHOWN: usize = 40;
 
 /// `{}` is a glance: a long text is told by its size. `{:#}` is everything there is to read: JSON as
-/// it is, other text in quotes, a picture by its kind and size.
+/// it is, other text in quotes, a picture by its kind and size. Bytes with a name are told by it.
 ///
 /// ```
 /// use thunderhead_sim::Body;
@@ -196,6 +243,9 @@ const SHOWN: usize = 40;
 /// ```
 impl fmt::Display for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(source) = self.source() {
+            return write!(f, "{} ({})", printable(source.name()), media::describe(self.bytes()));
+        }
         match self.text() {
             Some(text) if f.alternate() && is_json(text) => f.write_str(text),
             Some(text) if f.alternate() || self.len() <= SHOWN => write!(f, "{text:?}"),
@@ -289,6 +339,17 @@ mod tests {
         assert_eq!(shown(Body::from("null")), (r#""null""#.into(), "null".into()));
         let picture = Body::from(b"\x89PNG".to_vec());
         assert_eq!(shown(picture), ("4 bytes".into(), "PNG, 4 bytes".into()));
+    }
+
+    #[test]
+    fn a_name_is_shown_with_the_size_and_changes_nothing_else() {
+        let named = Body::named(BodySource::File("a\u{7}.txt".into()), b"some text".to_vec());
+        assert_eq!(named.to_string(), "a\\u{7}.txt (9 bytes)");
+        assert_eq!(format!("{named:#}"), named.to_string());
+        let plain = Body::from("some text");
+        let json = |body: &Body| serde_json::to_string(body).unwrap();
+        assert_eq!((&named, json(&named)), (&plain, json(&plain)));
+        assert_eq!((named.source().is_some(), plain.source()), (true, None));
     }
 
     #[test]

@@ -4,12 +4,10 @@ use thunderhead_sim::{Body, ClientRequest, Rng, Time};
 
 const GAPS_MS: [u64; 6] = [0, 3, 40, 1_000, 2_500, 9_000];
 const NAMES: [&str; 3] = ["cat.jpg", "dog.jpg", "a/owl.jpg"];
-/// Few, so that the same bytes come again.
-const TAKES: [&str; 3] = ["one", "two", "three"];
 
 /// Up to seven things that happen to a few names of two organisations, mostly to one name: that is
-/// where the races are. Half of the time a browser is watching.
-pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
+/// where the races are. Half of the time a browser is watching. What is uploaded is one of `pictures`.
+pub fn workload(rng: &mut Rng, pictures: &[Body]) -> Vec<ClientRequest> {
     let mut at = 0;
     let mut requests = Vec::new();
     if rng.chance(512) {
@@ -17,27 +15,27 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     }
     for _ in 0..1 + rng.below(7) {
         at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
-        requests.push(one(rng, at));
+        requests.push(one(rng, at, pictures));
     }
     requests
 }
 
 /// The smallest workload: one upload.
-pub fn smallest() -> Vec<ClientRequest> {
-    vec![upload(0, "acme/cat.jpg", "one")]
+pub fn smallest(pictures: &[Body]) -> Vec<ClientRequest> {
+    vec![upload(0, "acme/cat.jpg", pictures[0].clone())]
 }
 
-fn one(rng: &mut Rng, at: u64) -> ClientRequest {
+fn one(rng: &mut Rng, at: u64, pictures: &[Body]) -> ClientRequest {
     let organisation = if rng.chance(150) { "globex" } else { "acme" };
     let name = if rng.chance(640) { NAMES[0] } else { NAMES[rng.below(3) as usize] };
     let key = format!("{organisation}/{name}");
-    let take = TAKES[rng.below(3) as usize];
+    let picture = pictures[rng.below(pictures.len() as u32) as usize].clone();
     match rng.below(32) {
-        0..=16 => upload(at, &key, take),
+        0..=16 => upload(at, &key, picture),
         17..=23 => delete(at, &key),
         24 => elsewhere(at, "EXPIRE", &key, ""),
         25 => elsewhere(at, "COPY", &key, "acme/dog.jpg"),
-        26 => elsewhere(at, "MULTIPART", &key, take),
+        26 => elsewhere(at, "MULTIPART", &key, picture),
         // A picture that no model takes.
         27 => upload(at, &key, ""),
         28 => ClientRequest::new(Time::from_ms(at), "DELETE", &format!("/{key}?as=eve@evil"), ""),
@@ -60,7 +58,7 @@ fn watch(at: u64, organisation: &str) -> ClientRequest {
     ClientRequest { to: Some("browser".into()), ..send }
 }
 
-fn elsewhere(at: u64, method: &str, key: &str, body: &str) -> ClientRequest {
+fn elsewhere(at: u64, method: &str, key: &str, body: impl Into<Body>) -> ClientRequest {
     let send = ClientRequest::new(Time::from_ms(at), method, &format!("/{key}"), body).retried(1);
     ClientRequest { to: Some("s3".into()), ..send }
 }

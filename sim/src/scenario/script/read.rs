@@ -1,5 +1,7 @@
 //! Reads a script, field by field, and points at the first thing that makes no sense.
 
+mod request;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -7,22 +9,20 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ScriptError, closest};
-use super::fields::{Fields, Found, Text, kind};
+use super::fields::{Fields, Found, Text};
 use super::{Expect, Expectation, Failure, Script, ScriptChoices, ScriptFile, ScriptPlace, words};
 use crate::choices::tape::{Deviation, Tape};
 use crate::protocol::fault::{self, Codes, Fault, FaultSet};
-use crate::protocol::headers::Headers;
-use crate::protocol::http::Request;
 use crate::protocol::site::OpCode;
 use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
-use crate::scenario::{ClientRequest, Kill, Scenario, Timing, limits};
-use crate::values::body::{Body, unhex};
+use crate::scenario::{Kill, Scenario, Timing, limits};
 use crate::values::time::Time;
 
 const FIELDS: &[&str] = &[
     "story",
     "system",
     "variant",
+    "model",
     "seed",
     "drawn_faults",
     "storm_ends_at",
@@ -35,14 +35,18 @@ const FIELDS: &[&str] = &[
     "tape",
     "failure",
 ];
-const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retries"];
 const FAULT: &[&str] = &["kind", "on", "at", "times", "skip", "chance", "by", "code"];
 const FAILURE: &[&str] =
-    &["thunderhead", "promise", "message", "seed", "strategy", "choices", "trace", "sum"];
+    &["thunderhead", "model", "promise", "message", "seed", "strategy", "choices", "trace", "sum"];
 
 /// Every key, by the table that has it.
-pub(super) const KEYS: [(&str, &[&str]); 4] =
-    [("script", FIELDS), ("request", REQUEST), ("fault", FAULT), ("failure", FAILURE)];
+pub(super) const KEYS: [(&str, &[&str]); 5] = [
+    ("script", FIELDS),
+    ("request", request::REQUEST),
+    ("body", request::BODY),
+    ("fault", FAULT),
+    ("failure", FAILURE),
+];
 
 pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError> {
     let text = Text { file, text: source };
@@ -58,10 +62,12 @@ pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError>
     })?;
     let fields = Fields::new(text, root.get_ref(), 0..0, "a script", FIELDS)?;
     let drawn = fields.has("seed") || fields.has("tape");
-    let mut reader = Reader { text, drawn, places: BTreeMap::new(), fault_targets: Vec::new() };
+    let (fault_targets, unread) = (Vec::new(), Vec::new());
+    let mut reader = Reader { text, drawn, places: BTreeMap::new(), fault_targets, unread };
     let script = reader.script(&fields)?;
-    let Reader { places, fault_targets, .. } = reader;
-    Ok(ScriptFile { script, file: file.into(), text: source.into(), places, fault_targets })
+    let Reader { places, fault_targets, unread, .. } = reader;
+    let (file, text) = (file.into(), source.into());
+    Ok(ScriptFile { script, file, text, places, fault_targets, unread })
 }
 
 struct Reader<'a> {
@@ -70,6 +76,7 @@ struct Reader<'a> {
     drawn: bool,
     places: BTreeMap<ScriptPlace, Range<usize>>,
     fault_targets: Vec<String>,
+    unread: Vec<usize>,
 }
 
 impl<'a> Reader<'a> {
@@ -86,6 +93,8 @@ impl<'a> Reader<'a> {
         self.places.insert(ScriptPlace::System, system.span);
         let variant = fields.string("variant")?;
         self.places.insert(ScriptPlace::Variant, fields.span("variant"));
+        let model = fields.string("model")?;
+        self.places.insert(ScriptPlace::Model, fields.span("model"));
         let scenario = self.scenario(fields)?;
         let choices = self.choices(fields, scenario.drawn_faults)?;
         let failure = match fields.value("failure") {
@@ -96,6 +105,7 @@ impl<'a> Reader<'a> {
             story: story.value.into(),
             system: system.value.into(),
             variant: variant.map(|found| found.value.into()),
+            model: model.map(|found| found.value.into()),
             scenario,
             choices,
             expect: self.expect(fields)?,
@@ -124,7 +134,7 @@ impl<'a> Reader<'a> {
         for (index, value) in fields.list("requests", limits::REQUESTS)?.into_iter().enumerate() {
             scenario.requests.push(self.request(index, value)?);
         }
-        let sent: u64 = scenario.requests.iter().map(sent).fold(0, u64::saturating_add);
+        let sent = limits::sent(&scenario.requests);
         if sent > limits::SENT.most {
             let wrong = format!("with their retries, all requests send {sent} bytes");
             let fix = format!("send at most {}", limits::SENT.most);
@@ -135,75 +145,6 @@ impl<'a> Reader<'a> {
             self.fault(index, value, &mut scenario)?;
         }
         Ok(scenario)
-    }
-
-    fn request(
-        &mut self,
-        index: usize,
-        value: &'a Spanned<DeValue<'a>>,
-    ) -> Result<ClientRequest, ScriptError> {
-        let fields = Fields::of(self.text, value, "a request", REQUEST)?;
-        let at = fields.duration("at")?.unwrap_or_default();
-        fields.required("fetch")?;
-        let (method, path) =
-            fields.parsed("fetch", words::FETCH, words::fetch)?.expect("it has just been found");
-        let body = match fields.value("body") {
-            Some(value) => self.body(value)?,
-            None => Body::empty(),
-        };
-        let mut request = Request::new(method, path, body);
-        if let Some(value) = fields.value("headers") {
-            request.headers = self.headers(value)?;
-        }
-        let to = fields.string("to")?;
-        self.places.insert(ScriptPlace::RequestTo(index), fields.span("to"));
-        let from = fields.string("from")?.map_or("client", |found| found.value);
-        Ok(ClientRequest {
-            at: Time::ZERO + at,
-            from: from.into(),
-            to: to.map(|found| found.value.into()),
-            request,
-            retries: fields.number_within("retries", limits::RETRIES)?.unwrap_or(0),
-        })
-    }
-
-    fn headers(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Headers, ScriptError> {
-        let advice = "write { name = \"value\", … }; put a name with other than letters, digits and `-` in quotes";
-        let Some(table) = value.get_ref().as_table() else {
-            let wrong = format!("headers are a table, not {}", kind(value));
-            return Err(self.text.object(value.span(), wrong, advice));
-        };
-        let mut headers = Headers::default();
-        for (name, value) in table {
-            let Some(text) = value.get_ref().as_str() else {
-                let wrong = format!("the value of a header is a string, not {}", kind(value));
-                return Err(self.text.object(value.span(), wrong, "put it in quotes"));
-            };
-            if headers.get(name.get_ref()).is_some() {
-                let wrong = format!("there are two headers `{}`", name.get_ref());
-                let fix = "join their values by a comma: names differ in more than their case";
-                return Err(self.text.object(name.span(), wrong, fix));
-            }
-            headers.set(name.get_ref(), text);
-        }
-        Ok(headers)
-    }
-
-    fn body(&self, value: &'a Spanned<DeValue<'a>>) -> Result<Body, ScriptError> {
-        if let Some(text) = value.get_ref().as_str() {
-            return Ok(Body::from(text));
-        }
-        let advice = "write text in quotes, or { hex = \"ff00\" } for bytes that are not text";
-        if value.get_ref().as_table().is_none() {
-            let wrong = format!("a body is a string or bytes, not {}", kind(value));
-            return Err(self.text.object(value.span(), wrong, advice));
-        }
-        let fields = Fields::of(self.text, value, "a body", &["hex"])?;
-        let hex = fields.required_long("hex")?;
-        let bytes = unhex(hex.value);
-        bytes.map(Body::from).ok_or_else(|| {
-            self.text.object(hex.span, format!("`{}` is not hexadecimal", hex.value), advice)
-        })
     }
 
     fn fault_name(&self, name: &Found<&str>) -> Result<Fault, ScriptError> {
@@ -348,6 +289,7 @@ impl<'a> Reader<'a> {
         let trace = fields.parsed("trace", "16 hexadecimal digits", str::parse)?;
         Ok(Failure {
             thunderhead: fields.required("thunderhead")?.value.into(),
+            model: fields.string("model")?.map(|found| found.value.into()),
             promise: fields.required("promise")?.value.into(),
             message: fields.required_long("message")?.value.into(),
             seed: fields.number("seed")?,
@@ -357,13 +299,6 @@ impl<'a> Reader<'a> {
             sum: fields.parsed("sum", "16 hexadecimal digits", str::parse)?,
         })
     }
-}
-
-/// How many bytes a request sends, with all its retries.
-fn sent(client: &ClientRequest) -> u64 {
-    let headers = client.request.headers.iter().map(|(name, value)| name.len() + value.len());
-    let length = client.request.body.len() + client.request.path.len() + headers.sum::<usize>();
-    (length as u64).saturating_mul(u64::from(client.retries) + 1)
 }
 
 /// The faults that take `by`, for an error message.

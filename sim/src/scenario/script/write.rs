@@ -7,7 +7,7 @@ use super::{Failure, Script, ScriptChoices, words};
 use crate::protocol::trace::TraceHash;
 use crate::scenario::scripted_fault::ScriptedFault;
 use crate::scenario::{ClientRequest, Kill, Scenario};
-use crate::values::body::{Body, hex};
+use crate::values::body::{Body, BodySource, hex};
 use crate::values::hash::StableHasher;
 use crate::values::printable::is_unprintable;
 use crate::values::time::Time;
@@ -38,6 +38,9 @@ impl Script {
         out.field("system", &quoted(&self.system));
         if let Some(variant) = &self.variant {
             out.field("variant", &quoted(variant));
+        }
+        if let Some(model) = &self.model {
+            out.field("model", &quoted(model));
         }
         if let ScriptChoices::Seed(seed) = self.choices {
             out.field("seed", &seed.to_string());
@@ -106,6 +109,9 @@ impl Lines {
             self.field("sum", &quoted(&sum.to_string()));
         }
         self.field("thunderhead", &quoted(&failure.thunderhead));
+        if let Some(model) = &failure.model {
+            self.field("model", &quoted(model));
+        }
         self.field("promise", &quoted(&failure.promise));
         self.field("message", &quoted(&failure.message));
         if let Some(seed) = failure.seed {
@@ -126,7 +132,7 @@ fn request(client: &ClientRequest) -> String {
             pairs.map(|(name, value)| format!("{} = {}", key(name), quoted(value))).collect();
         row.add("headers", format!("{{ {} }}", pairs.join(", ")));
     }
-    if !client.request.body.is_empty() {
+    if !client.request.body.is_empty() || client.request.body.source().is_some() {
         row.add("body", body(&client.request.body));
     }
     if &*client.from != "client" {
@@ -148,9 +154,11 @@ fn key(name: &str) -> String {
 }
 
 fn body(body: &Body) -> String {
-    match body.text() {
-        Some(text) => quoted(text),
-        None => format!("{{ hex = \"{}\" }}", hex(body.bytes())),
+    match (body.source(), body.text()) {
+        (Some(BodySource::File(path)), _) => format!("{{ file = {} }}", quoted(path)),
+        (Some(BodySource::Picture(name)), _) => format!("{{ picture = {} }}", quoted(name)),
+        (None, Some(text)) => quoted(text),
+        (None, None) => format!("{{ hex = \"{}\" }}", hex(body.bytes())),
     }
 }
 
@@ -235,6 +243,7 @@ mod tests {
     const EVERYTHING: &str = r#"story = "A \"story\" with\ttabs, é and \u0001."
 system = "relay"
 variant = "acks-early"
+model = "resnet50=f32"
 drawn_faults = ["delay", "lose_reply"]
 storm_ends_at = "90s"
 timing = "order"
@@ -243,6 +252,8 @@ max_steps = 900
 requests = [
     { at = "0s", fetch = "PUT /cat.jpg", body = "v1", from = "alice", to = "web", retries = 2 },
     { at = "1500ms", fetch = "PUT /dog.jpg", headers = { "a b" = "1", accept = "*/*" }, body = { hex = "ff00" } },
+    { at = "2s", fetch = "PUT /owl.jpg", body = { file = "photos/owl.jpg" } },
+    { at = "3s", fetch = "PUT /clock.png", body = { picture = "clock" } },
 ]
 faults = [
     { kind = "lose_reply", on = "relay>r2.put photos/*", times = 2, skip = 1 },
@@ -271,6 +282,7 @@ tape = [
 [failure]
 choices = 1
 thunderhead = "0.1.0"
+model = "resnet50 on avx512, weights 0123abcd"
 promise = "every upload has its receipt"
 message = "cat.jpg has none"
 seed = 7
@@ -303,6 +315,9 @@ trace = "00000000000000ff"
             ("00ff", "00fe"),
             ("strategy = \"random\"", "strategy = \"pct\""),
             ("skip = 1", "skip = 2"),
+            ("resnet50=f32", "resnet50=bf16"),
+            ("on avx512", "on avx2"),
+            ("picture = \"clock", "picture = \"maze"),
             ("\\u0001", "\\u0002"),
         ] {
             let changed = sealed.to_toml().replacen(from, to, 1);

@@ -221,7 +221,9 @@ fn promises(file: &ScriptFile, system: &System) -> Result<(), ScriptError> {
 fn suits(word: Expectation, promise: &Promise) -> bool {
     match &promise.check {
         Check::Always(_) => matches!(word, Expectation::Always | Expectation::Violates),
-        Check::Eventually(_) => matches!(word, Expectation::Eventually | Expectation::Violates),
+        Check::Eventually(_) | Check::Converges => {
+            matches!(word, Expectation::Eventually | Expectation::Violates)
+        }
         Check::Sometimes(_) => word == Expectation::Sometimes,
     }
 }

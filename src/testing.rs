@@ -36,7 +36,7 @@ use std::path::Path;
 
 use thunderhead_props::proptest::test_runner::TestCaseError;
 use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, Storm, System, Variant, Violation, judge, quietly};
+use thunderhead_props::{Expected, Storm, System, Variant, Violation, quietly};
 use thunderhead_sim::{Case, Enumerate, Run, Scenario, Script, Source};
 
 use crate::bodies;
@@ -94,9 +94,9 @@ pub fn holds(storm: &Storm) -> Result<(), TestCaseError> {
 fn holds_or_writes(storm: &Storm, folder: &Path) -> Result<(), TestCaseError> {
     let (system, variant) = (storm.system(), storm.variant());
     let run = quietly(|| storm.run()).map_err(|error| TestCaseError::fail(error.to_string()))?;
-    let violations = judge(system.promises(), &run);
-    let Some(violation) = violations.first() else { return Ok(()) };
     let case = storm.case().unwrap_or_else(|| unreachable!("the storm has just been played"));
+    let violations = storm.judge(&run);
+    let Some(violation) = violations.first() else { return Ok(()) };
     let (case, run) = (&case, &run);
     let found = Found { system, variant, violation, case, run, strategy: "proptest", seed: None };
     Err(TestCaseError::fail(told(&found, folder)))
@@ -115,7 +115,7 @@ pub fn enumerate(
     let mut tapes = Enumerate::new(deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
-        let (run, violations) = play(system, variant, scenario, &source);
+        let (run, violations) = draw(system, variant, scenario, &source);
         if let Some(violation) = violations.first() {
             let (case, run) = (&Case { scenario: scenario.clone(), tape }, &run);
             let strategy = "enumerate";
@@ -144,7 +144,7 @@ pub fn refuted(system: &System, variant: &Variant, strategy: Strategy, runs: u64
     let Expected::Refuted(promises) = &variant.expected else { panic!("{name} is to hold") };
     let found = (0..runs).find_map(|seed| {
         let (scenario, source) = search::of_seed(system, seed, strategy, MAX_CRASHES);
-        let (run, broken) = play(system, variant, &scenario, &source);
+        let (run, broken) = draw(system, variant, &scenario, &source);
         let violation = broken.into_iter().find(|found| promises.contains(&found.promise))?;
         Some((Case { scenario, tape: run.tape() }, violation.promise))
     });
@@ -165,7 +165,7 @@ pub fn sees_everything(system: &System, variant: &Variant, runs: u64) {
     let mut unseen: Vec<_> = system.sometimes().collect();
     for seed in 0..runs {
         let (scenario, source) = search::of_seed(system, seed, Strategy::Random, MAX_CRASHES);
-        let (run, _) = play(system, variant, &scenario, &source);
+        let (run, _) = draw(system, variant, &scenario, &source);
         unseen.retain(|(_, seen)| !seen.of(&run.trace));
     }
     let unseen: Vec<String> = unseen.iter().map(|(promise, _)| promise.to_string()).collect();
@@ -181,8 +181,8 @@ pub fn deterministic(system: &System, variant: &Variant, runs: u64) {
     for seed in 0..runs {
         let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
         let (scenario, source) = search::of_seed(system, seed, strategy, MAX_CRASHES);
-        let (first, _) = play(system, variant, &scenario, &source);
-        let (second, _) = play(system, variant, &scenario, &source);
+        let (first, _) = draw(system, variant, &scenario, &source);
+        let (second, _) = draw(system, variant, &scenario, &source);
         if let Some(at) = parting(&first, &second) {
             let line = |run: &Run| match run.trace.events().len() {
                 events if at < events => run.trace.line(at),
@@ -218,6 +218,17 @@ fn play(
     source: &Source,
 ) -> (Run, Vec<Violation>) {
     let played = quietly(|| search::check(system, variant, scenario, source));
+    played.unwrap_or_else(|error| panic!("{} {}: {error}", system.name, variant.name))
+}
+
+/// Like [`play`], for one of many runs.
+fn draw(
+    system: &System,
+    variant: &Variant,
+    scenario: &Scenario,
+    source: &Source,
+) -> (Run, Vec<Violation>) {
+    let played = quietly(|| search::check_drawn(system, variant, scenario, source));
     played.unwrap_or_else(|error| panic!("{} {}: {error}", system.name, variant.name))
 }
 

@@ -11,7 +11,7 @@ use thunderhead_sim::{
 };
 
 use crate::guided::Guided;
-use crate::promise::{Name, Violation, judge};
+use crate::promise::{Name, Violation};
 use crate::quiet::quietly;
 use crate::search::{self, Strategy as Seeded};
 use crate::system::{System, Variant};
@@ -253,8 +253,8 @@ impl Search<'_> {
         seed: Option<u64>,
     ) -> Result<(Record, Run), SetupError> {
         let run = search::play(self.variant, &scenario, source)?;
-        let broken: Vec<Name> =
-            judge(self.system.promises(), &run).into_iter().map(|v| v.promise).collect();
+        let violations = self.system.judge_drawn(self.variant, &scenario, &run);
+        let broken: Vec<Name> = violations.into_iter().map(|v| v.promise).collect();
         let seen = self.system.sometimes().map(|(_, seen)| seen.of(&run.trace)).collect();
         let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
         Ok((Record { hash: run.trace.hash(), seed, seen, broken, case }, run))

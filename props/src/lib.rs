@@ -114,7 +114,9 @@
 //! * [`explore`]: a whole search, which counts runs and shrinks the smallest failure of each promise.
 //! * `tests/systems/every.rs`: what is tried on every registered system.
 
+mod convergence;
 pub mod explore;
+mod free;
 mod guided;
 pub mod history;
 #[cfg(test)]
@@ -130,10 +132,11 @@ mod system;
 /// The version of proptest that [`storm`] is a strategy of.
 pub use proptest;
 
+pub use free::FREE;
 pub use guided::Guided;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};
 pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, UPLOADS};
 pub use quiet::quietly;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
-pub use system::{Expected, System, Variant};
+pub use system::{COMPARED, Expected, System, Variant};

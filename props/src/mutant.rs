@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId, Queues};
 use thunderhead_sim::r2::{self, Object};
-use thunderhead_sim::{Event, EventKind, Op, Outcome, Reply, Time, Trace};
+use thunderhead_sim::{Error, Event, EventKind, Op, Outcome, Reply, Time, Trace};
 
 /// A history written by hand. Events happen to one actor unless a method takes another.
 #[derive(Clone)]
@@ -84,6 +84,12 @@ impl History {
     pub fn ends_as(&mut self, actor: &str, call: u32, reply: Reply) -> &mut History {
         let outcome = self.trace.keep(Ok(reply));
         self.push_as(actor, EventKind::End { call, outcome })
+    }
+
+    /// A handler fails.
+    pub fn fails(&mut self, call: u32, error: Error) -> &mut History {
+        let outcome = self.trace.keep(Err(error));
+        self.push(EventKind::End { call, outcome })
     }
 
     /// The answer of a call reaches its caller.

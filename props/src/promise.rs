@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use thunderhead_sim::{EventKind, Run, Trace};
+use thunderhead_sim::{End, Event, EventKind, Run, Trace};
 
 /// The name of a system, a variant or a promise: a literal, or a string made at run time.
 pub type Name = Cow<'static, str>;
@@ -74,7 +74,7 @@ impl Promise {
         Promise { name: name.into(), about: about.into(), check }
     }
 
-    const fn fixed(name: &'static str, about: &'static str, check: Check) -> Promise {
+    pub(crate) const fn fixed(name: &'static str, about: &'static str, check: Check) -> Promise {
         Promise { name: Cow::Borrowed(name), about: Cow::Borrowed(about), check }
     }
 }
@@ -88,6 +88,9 @@ pub enum Check {
     Eventually(Reads<Result<(), Finding>>),
     /// In some run of a search: proof that the search was not vacuous.
     Sometimes(Reads<bool>),
+    /// When the run is at rest: it leaves behind what some calm run of its requests leaves behind. More than the
+    /// trace is needed to tell, so [`System::judge`](crate::System::judge) does.
+    Converges,
 }
 
 impl Check {
@@ -112,7 +115,7 @@ impl Check {
     pub fn word(&self) -> &'static str {
         match self {
             Check::Always(_) => "always",
-            Check::Eventually(_) => "eventually",
+            Check::Eventually(_) | Check::Converges => "eventually",
             Check::Sometimes(_) => "sometimes",
         }
     }
@@ -184,16 +187,20 @@ pub struct Violation {
 
 /// Judges a run by every promise that is not a `sometimes`, in their order.
 pub fn judge<'a>(promises: impl Iterator<Item = &'a Promise>, run: &Run) -> Vec<Violation> {
-    let trace = &run.trace;
-    let at_rest = run.end == thunderhead_sim::End::Quiet
-        && trace.events().iter().any(|event| event.kind == EventKind::Calm);
+    let (trace, at_rest) = (&run.trace, at_rest(run));
     let broken = promises.filter_map(|promise| {
         let checked = match &promise.check {
             Check::Always(check) => check.of(trace),
             Check::Eventually(check) if at_rest => check.of(trace),
-            Check::Eventually(_) | Check::Sometimes(_) => Ok(()),
+            Check::Eventually(_) | Check::Sometimes(_) | Check::Converges => Ok(()),
         };
         checked.err().map(|finding| Violation { promise: promise.name.clone(), finding })
     });
     broken.collect()
+}
+
+/// Whether the storm is over and nothing is left to do.
+pub(crate) fn at_rest(run: &Run) -> bool {
+    let calm = |event: &Event| event.kind == EventKind::Calm;
+    run.end == End::Quiet && run.trace.events().iter().any(calm)
 }

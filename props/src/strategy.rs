@@ -98,8 +98,17 @@ impl Storm {
     /// Plays the storm; the promises that the run broke.
     pub fn violations(&self) -> Vec<Violation> {
         match self.run() {
-            Ok(run) => crate::judge(self.of.0.promises(), &run),
+            Ok(run) => self.judge(&run),
             Err(misfit) => panic!("a generated workload does not fit its own system: {misfit}"),
+        }
+    }
+
+    /// Judges its run: like any other of a search, and closely when it is being shrunk.
+    pub fn judge(&self, run: &Run) -> Vec<Violation> {
+        let (system, variant) = (&self.of.0, &self.of.1);
+        match self.source {
+            Source::Tape(_) => system.judge(variant, &self.scenario, run),
+            _ => system.judge_drawn(variant, &self.scenario, run),
         }
     }
 

@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use thunderhead_sim::{ClientRequest, Cloud, Rng};
+use thunderhead_sim::{ClientRequest, Cloud, Rng, Run, Scenario, StableHasher};
 
+use crate::convergence::converges;
+use crate::free::FREE;
 use crate::platform::PLATFORM;
-use crate::promise::{Check, Name, Promise, Reads};
+use crate::promise::{Check, Name, Promise, Reads, Violation, at_rest, judge};
 
 /// A system and its variants. It is made at run time, of names and closures that it owns, so it may come from a file.
 /// A clone shares the closures.
@@ -50,7 +52,12 @@ pub struct System {
     smallest: Option<Smallest>,
     /// Its own promises. Every system is judged by the platform's promises as well.
     pub promises: Vec<Promise>,
+    without: Vec<(Name, Name)>,
+    ignored: Vec<(Name, Name)>,
 }
+
+/// In a search, one run of so many is compared with calm runs.
+pub const COMPARED: u64 = 16;
 
 type Workload = Arc<dyn Fn(&mut Rng) -> Vec<ClientRequest> + Send + Sync>;
 type Smallest = Arc<dyn Fn() -> Vec<ClientRequest> + Send + Sync>;
@@ -66,6 +73,8 @@ impl System {
             workload: Arc::new(|_| Vec::new()),
             smallest: None,
             promises: Vec::new(),
+            without: Vec::new(),
+            ignored: Vec::new(),
         }
     }
 
@@ -99,6 +108,62 @@ impl System {
         self
     }
 
+    /// Does not judge it by one of the promises that come for nothing, for this reason.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such promise in [`FREE`].
+    pub fn without(mut self, promise: &str, reason: impl Into<Name>) -> System {
+        let known = FREE.iter().find(|free| free.name == promise);
+        let known = known.unwrap_or_else(|| panic!("`{promise}` does not come for nothing"));
+        self.without.push((known.name.clone(), reason.into()));
+        self
+    }
+
+    /// The promises that come for nothing and do not hold here, each with the reason.
+    pub fn left_out(&self) -> &[(Name, Name)] {
+        &self.without
+    }
+
+    /// Does not compare this with what a calm leaves behind, for this reason: `table.column`, `table.column.field` for a
+    /// part of JSON (`table.column.list[].field` for all items of a list), or `table.*`. A bucket is a table whose
+    /// columns are `key`, `version` and `body`.
+    pub fn ignoring(mut self, column: impl Into<Name>, reason: impl Into<Name>) -> System {
+        self.ignored.push((column.into(), reason.into()));
+        self
+    }
+
+    /// The columns that are not compared with what a calm leaves behind, each with the reason.
+    pub fn ignored(&self) -> &[(Name, Name)] {
+        &self.ignored
+    }
+
+    /// Judges a run of one of its variants by every promise that is not a `sometimes`, in their order. Whether the storm
+    /// leaves no trace is asked only when all others hold: what broke one of them leaves its traces, and calm runs
+    /// take time.
+    pub fn judge(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
+        let broken = judge(self.promises(), run);
+        let converging = self.promises().find(|promise| matches!(promise.check, Check::Converges));
+        let Some(promise) = converging.filter(|_| broken.is_empty() && at_rest(run)) else {
+            return broken;
+        };
+        let ignored = self.ignored.iter().map(|(column, _)| &**column);
+        match converges(variant, scenario, run, ignored) {
+            Ok(()) => broken,
+            Err(finding) => vec![Violation { promise: promise.name.clone(), finding }],
+        }
+    }
+
+    /// Judges one of many runs that a search has drawn. Calm runs would double the time of a search, so the storm is
+    /// compared with them in one run of [`COMPARED`] unless the system has no promise of its own.
+    pub fn judge_drawn(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
+        let drawn = StableHasher::of(&(run.steps, run.draws.len()));
+        match self.promises.is_empty() || drawn.is_multiple_of(COMPARED) {
+            true => self.judge(variant, scenario, run),
+            false => judge(self.promises(), run),
+        }
+    }
+
     /// The implementations that can be mounted, the reference first.
     pub fn variants(&self) -> &[Variant] {
         &self.variants
@@ -127,9 +192,11 @@ impl System {
         }
     }
 
-    /// The promises it is judged by: its own, then those of the platform.
+    /// The promises it is judged by: its own, then those of the platform, then those that come for nothing.
     pub fn promises(&self) -> impl Iterator<Item = &Promise> {
-        self.promises.iter().chain(PLATFORM.iter().copied())
+        let left_out = |free: &&Promise| self.without.iter().any(|(name, _)| *name == free.name);
+        let free = FREE.iter().copied().filter(move |free| !left_out(free));
+        self.promises.iter().chain(PLATFORM.iter().copied()).chain(free)
     }
 
     /// The promise of that name.
@@ -141,7 +208,7 @@ impl System {
     pub fn sometimes(&self) -> impl Iterator<Item = (&Promise, &Reads<bool>)> {
         self.promises().filter_map(|promise| match &promise.check {
             Check::Sometimes(seen) => Some((promise, seen)),
-            Check::Always(_) | Check::Eventually(_) => None,
+            Check::Always(_) | Check::Eventually(_) | Check::Converges => None,
         })
     }
 }
@@ -189,6 +256,11 @@ impl Variant {
         let (name, about) = (name.into(), about.into());
         let promises = promises.iter().map(|name| Name::from(name.to_string())).collect();
         Variant { name, about, expected: Expected::Refuted(promises), mount: Arc::new(mount) }
+    }
+
+    /// A number that no other implementation has as long as this one or a clone of it is kept.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.mount).addr()
     }
 
     /// Adds its workers, queues, buckets and objects to a cloud.

@@ -31,6 +31,9 @@ pub struct Scenario {
     pub max_crashes: u32,
     /// How many polls and events the run may take before it counts as a livelock.
     pub max_steps: u32,
+    /// From where names are counted that are made anew, such as those of `Env::unique`. The same run with another salt
+    /// has other names, and differs in what depends on them.
+    pub salt: u64,
 }
 
 impl Default for Scenario {
@@ -44,6 +47,7 @@ impl Default for Scenario {
             storm_ends_at: Time::from_ms(60_000),
             max_crashes: 3,
             max_steps: 50_000,
+            salt: 0,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::{Expected, PLATFORM, Promise, System};
+use thunderhead_props::{Expected, FREE, PLATFORM, Promise, System};
 use thunderhead_sim::{Script, closest, fault, printable};
 
 use super::{Answer, CliError, Given, input};
@@ -41,7 +41,7 @@ pub fn list(given: Given, args: &Args) -> Result<Answer, CliError> {
     if wanted("promises") {
         // With everything else, the systems have told their own promises already.
         sections.push(promises(given, part.is_some()));
-        json["promises"] = PLATFORM.iter().map(|promise| promised(promise)).collect();
+        json["promises"] = PLATFORM.iter().chain(FREE).map(|promise| promised(promise)).collect();
         if part.is_some() {
             json["systems"] = given.systems.iter().map(document).collect();
         }
@@ -107,6 +107,8 @@ fn promises(given: Given, of_systems: bool) -> String {
     }
     text += "Promises of the platform, judged in every system\n";
     tell(&mut text, PLATFORM.iter().copied());
+    text += "\nPromises for nothing, judged in every system that does not say why not\n";
+    tell(&mut text, FREE.iter().copied());
     text
 }
 
@@ -148,6 +150,12 @@ fn describe(text: &mut String, system: &System) {
     for promise in &system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
+    for (promise, reason) in system.left_out() {
+        let _ = writeln!(text, "    not judged: {promise}\n        {reason}");
+    }
+    for (column, reason) in system.ignored() {
+        let _ = writeln!(text, "    not compared: {column}\n        {reason}");
+    }
 }
 
 fn document(system: &System) -> Value {
@@ -161,6 +169,12 @@ fn document(system: &System) -> Value {
             "expected": expected(&variant.expected),
         })).collect::<Vec<_>>(),
         "promises": promises,
+        "leftOut": system.left_out().iter().map(|(promise, reason)| json!({
+            "promise": promise, "reason": reason,
+        })).collect::<Vec<_>>(),
+        "notCompared": system.ignored().iter().map(|(column, reason)| json!({
+            "column": column, "reason": reason,
+        })).collect::<Vec<_>>(),
         // The contract of the command line names promises so, and tools depend on it.
         "invariants": promises,
     })

@@ -102,6 +102,20 @@ pub fn system(model: &Model) -> System {
     .with_workload(move |rng| workload::workload(rng, &sent))
     .with_smallest(move || workload::smallest(&least))
     .with_promises(UPLOADS)
+    .ignoring(
+        "Replaced.*",
+        "an upload that is replaced is kept as it was then, and how far it had come is a matter of time",
+    )
+    .ignoring("UploadEvent.*", "has the uploads that were replaced, like `Replaced`")
+    .ignoring(
+        "Rejected.*",
+        "a message that the network puts on the queue twice has two ids, and both are written down",
+    )
+    .ignoring("Abandoned.*", "counts workflows that ended before they could read the bytes")
+    .ignoring(
+        "cf_agents_workflows.*",
+        "an upload that is replaced before its notification is read never gets a workflow",
+    )
 }
 
 /// Adds what every variant has around its agent, workflow and consumer.

@@ -10,6 +10,7 @@ mod commands;
 mod comparisons;
 mod determinism;
 mod every;
+mod free;
 mod generations;
 mod relay;
 mod search;

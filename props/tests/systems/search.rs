@@ -50,7 +50,7 @@ pub fn violations(
     strategy: Strategy,
 ) -> Vec<Violation> {
     let (scenario, source) = search::of_seed(system, seed, strategy, 3);
-    search::check(system, variant, &scenario, &source).unwrap().1
+    search::check_drawn(system, variant, &scenario, &source).unwrap().1
 }
 
 /// So many seeds, all of them random.
@@ -102,7 +102,7 @@ pub fn enumerate(
     let mut tapes = Enumerate::new(deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
-        let (run, broken) = search::check(system, variant, scenario, &source).unwrap();
+        let (run, broken) = search::check_drawn(system, variant, scenario, &source).unwrap();
         show(&tape, &broken);
         tapes.tell(&run);
     }

@@ -107,7 +107,7 @@ impl State {
             deferred_drops: DeferredDrops::default(),
             steps: 0,
             crashes: 0,
-            unique: 0,
+            unique: scenario.salt,
         }
     }
 
@@ -141,9 +141,10 @@ impl State {
     /// Adds the host of an object, with an empty storage of its own. `hex` are the digits of its id.
     pub fn add_object(&mut self, id: ObjectId, hex: Arc<str>, class: Rc<ObjectClass>) -> HostId {
         let host = self.add_host(id.host(), true);
+        let seed = self.key(host).hash.wrapping_add(self.scenario.salt);
         let object = ObjectHost {
             id,
-            storage: ObjectStorage::new(self.key(host).hash, class.alarms),
+            storage: ObjectStorage::new(seed, class.alarms),
             class,
             instance: None,
             gates: Vec::new(),

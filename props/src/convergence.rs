@@ -1,0 +1,137 @@
+//! Convergence: what a storm leaves behind is what some calm leaves behind.
+//!
+//! A run at rest is compared with runs of the same requests without faults, one request after the other and far
+//! apart: rows of databases and objects, and what buckets hold. `serial` says which orders of the requests the clients
+//! could have seen. Names and times that are made anew in every run are matched, not compared: see `likeness`. Columns
+//! that differ between two calm runs of the same order, which have other random numbers, other names and other
+//! latencies, are not decided by the requests, and so they are not compared either.
+
+mod calm;
+mod columns;
+mod difference;
+mod likeness;
+mod remains;
+mod serial;
+
+use thunderhead_sim::{ChoiceKind, EventKind, Fault, FaultSet, Run, Scenario};
+
+use crate::promise::Finding;
+use crate::system::Variant;
+use calm::{Calm, GAPS, Gap, Weather};
+use columns::Columns;
+use difference::differences;
+use likeness::Likeness;
+use remains::{Record, remains};
+use serial::orders;
+
+/// Whether `run`, which is at rest, leaves behind what some calm run of the same requests leaves behind. `ignored` are
+/// the columns that need not be alike.
+pub fn converges<'a>(
+    variant: &Variant,
+    scenario: &Scenario,
+    run: &Run,
+    ignored: impl Iterator<Item = &'a str>,
+) -> Result<(), Finding> {
+    if !comparable(run) {
+        return Ok(());
+    }
+    let orders = orders(&run.trace, scenario);
+    if !orders.complete {
+        return Ok(());
+    }
+    let calm = Calm { variant, requests: &scenario.requests };
+    let mut ignored = Columns::of(ignored);
+    let storm = remains(&run.trace);
+    let tries = || orders.found.iter().flat_map(|order| GAPS.map(|gap| (order, gap)));
+    let like = |ignored: &Columns| {
+        let storm = Likeness::of(&storm, ignored);
+        tries().any(|(order, gap)| {
+            let left = calm.leaves(order, gap, Weather::Benign);
+            left.is_some_and(|left| Likeness::of(&left, ignored) == storm)
+        })
+    };
+    if like(&ignored) {
+        return Ok(());
+    }
+    let by_requests = ignored.clone();
+    for gap in GAPS {
+        ignored.extend(&undecided(&calm, &orders.found[0], gap, &by_requests));
+    }
+    if ignored != by_requests && like(&ignored) {
+        return Ok(());
+    }
+    // The nearest calm run is the one to be told of.
+    let told = tries().filter_map(|(order, gap)| {
+        let left = calm.leaves(order, gap, Weather::Benign)?;
+        let differing = differences(&Likeness::of(&storm, &ignored), &Likeness::of(&left, &ignored), &ignored);
+        let first = differing.first()?;
+        let rest = match differing.len() - 1 {
+            0 => String::new(),
+            1 => "; 1 other record differs".into(),
+            more => format!("; {more} other records differ"),
+        };
+        let line = first.columns().iter().map(|name| format!("`.ignoring(\"{name}\", \"why\")`")).collect::<Vec<_>>();
+        let message = format!(
+            "{}{rest}. The calm run, the nearest of {}, plays {}. If this may be so, add {} to the system",
+            first.told(),
+            tries().count(),
+            sequence(order, gap),
+            line.join(" and "),
+        );
+        Some((differing.len(), message))
+    });
+    match told.min_by_key(|(size, _)| *size) {
+        None => Ok(()),
+        Some((_, message)) => Err(Finding::missing(message)),
+    }
+}
+
+/// The columns that differ between calm runs of one order.
+fn undecided(calm: &Calm, order: &[usize], gap: Gap, ignored: &Columns) -> Columns {
+    let mut undecided = ignored.clone();
+    let Some(one) = calm.leaves(order, gap, Weather::Benign) else { return undecided };
+    for seed in Weather::OTHERS {
+        let Some(two) = calm.leaves(order, gap, Weather::Drawn(seed)) else { continue };
+        widen(&one, &two, &mut undecided);
+    }
+    undecided
+}
+
+/// Adds columns until the two heaps are alike without them.
+fn widen(one: &[Record], two: &[Record], columns: &mut Columns) {
+    loop {
+        let (first, second) = (Likeness::of(one, columns), Likeness::of(two, columns));
+        let mut grown = false;
+        for difference in differences(&first, &second, columns) {
+            for name in difference.columns() {
+                grown |= columns.add(name);
+            }
+        }
+        if !grown {
+            return;
+        }
+    }
+}
+
+/// Whether the outcome depends on the requests alone: not if the world outside was in a mood, a model was, or a script
+/// asked for what no search draws because no system can survive it.
+fn comparable(run: &Run) -> bool {
+    let mood = run.draws.iter().any(|draw| draw.value > 0 && draw.kind == ChoiceKind::Mood);
+    let explored = FaultSet::explored();
+    let survivable = |fault| fault != Fault::FewLabels && explored.contains(fault);
+    !mood
+        && run.trace.events().iter().all(|event| match event.kind {
+            EventKind::Fault { fault, .. } => survivable(fault),
+            _ => true,
+        })
+}
+
+/// The requests by their numbers, in words.
+fn sequence(order: &[usize], gap: Gap) -> String {
+    let numbers: Vec<String> = order.iter().map(|request| format!("{}", request + 1)).collect();
+    match &numbers[..] {
+        [] => "no request".into(),
+        [one] => format!("request {one} alone"),
+        many => format!("the requests {} one after the other, {gap}", many.join(", ")),
+    }
+}

@@ -1,0 +1,141 @@
+//! Calm runs: the requests of a run one after the other, without faults.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+
+use thunderhead_sim::{
+    ClientRequest, End, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time,
+};
+
+use super::remains::{Record, remains};
+use crate::search;
+use crate::system::Variant;
+
+/// The requests that are played on a variant.
+pub struct Calm<'a> {
+    pub variant: &'a Variant,
+    pub requests: &'a [ClientRequest],
+}
+
+/// How far apart the requests are. Some systems do other things after a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Gap {
+    /// Long enough for everything to have come to rest.
+    TenMinutes,
+    /// As far apart as the scenario has them, and at least three seconds.
+    AsScripted,
+}
+
+pub const GAPS: [Gap; 2] = [Gap::TenMinutes, Gap::AsScripted];
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Gap::TenMinutes => "ten minutes apart",
+            Gap::AsScripted => "at least three seconds apart",
+        })
+    }
+}
+
+/// Where the run's random numbers, names and latencies come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Weather {
+    /// Everything takes its shortest time.
+    Benign,
+    /// Drawn from a seed.
+    Drawn(u64),
+}
+
+impl Weather {
+    /// Seeds under which latencies vary.
+    pub const OTHERS: [u64; 2] = [1, 2];
+
+    fn source(self) -> Source {
+        match self {
+            Weather::Benign => Source::Tape(Tape::benign()),
+            Weather::Drawn(seed) => {
+                Source::Random { seed, swarm: Swarm::of_seed(seed, FaultSet::NONE) }
+            }
+        }
+    }
+
+    /// Where the numbers begin from which names are made: far from those of any other run.
+    fn salt(self) -> u64 {
+        match self {
+            Weather::Benign => 1 << 32,
+            Weather::Drawn(seed) => (seed + 1) << 32,
+        }
+    }
+}
+
+type Left = Option<Rc<Vec<Record>>>;
+
+/// How many calm runs are remembered.
+const KEPT_MAX: usize = 512;
+
+thread_local! {
+    /// What calm runs have left, by variant, requests and weather. An enumeration and a shrinker play the same requests
+    /// thousands of times. The variant is kept, so that no other one takes its place in memory and its number.
+    static KNOWN: RefCell<BTreeMap<(usize, u64, Weather), (Variant, Left)>> =
+        const { RefCell::new(BTreeMap::new()) };
+}
+
+impl Calm<'_> {
+    /// What the requests leave behind when they are played in this order; none when that does not come to rest.
+    pub fn leaves(&self, order: &[usize], gap: Gap, weather: Weather) -> Left {
+        let requests = self.spaced(order, gap);
+        let key = (self.variant.address(), StableHasher::of(&requests), weather);
+        if let Some(known) =
+            KNOWN.with_borrow(|known| known.get(&key).map(|(_, left)| left.clone()))
+        {
+            return known;
+        }
+        let left = self.play(requests, weather);
+        KNOWN.with_borrow_mut(|known| {
+            if known.len() == KEPT_MAX {
+                known.clear();
+            }
+            known.insert(key, (self.variant.clone(), left.clone()));
+        });
+        left
+    }
+
+    fn spaced(&self, order: &[usize], gap: Gap) -> Vec<ClientRequest> {
+        let (mut at, mut last) = (Time::ZERO, None);
+        let mut requests = Vec::with_capacity(order.len());
+        for request in order.iter().map(|nth| &self.requests[*nth]) {
+            if let Some(last) = last.replace(request.at) {
+                let scripted = request.at.as_ms().abs_diff(Time::as_ms(last));
+                at = Time::from_ms(
+                    at.as_ms()
+                        + match gap {
+                            Gap::TenMinutes => 600_000,
+                            Gap::AsScripted => scripted.max(3_000),
+                        },
+                );
+            }
+            requests.push(ClientRequest { at, retries: 0, ..request.clone() });
+        }
+        requests
+    }
+
+    fn play(&self, requests: Vec<ClientRequest>, weather: Weather) -> Left {
+        let scenario = Scenario { requests, salt: weather.salt(), ..Scenario::default() };
+        let played = search::play(self.variant, &scenario, &weather.source()).ok()?;
+        (played.end == End::Quiet).then(|| Rc::new(remains(&played.trace)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies_vary_under_every_other_weather() {
+        for seed in Weather::OTHERS {
+            assert!(Swarm::of_seed(seed, FaultSet::NONE).latency(), "seed {seed}");
+        }
+    }
+}

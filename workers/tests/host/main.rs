@@ -1,0 +1,9 @@
+//! Small Workers on the host: what their JavaScript sees, and what their calls do on the cloud.
+
+mod bindings;
+mod determinism;
+mod hostile;
+mod language;
+mod objects;
+mod support;
+mod workflows;

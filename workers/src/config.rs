@@ -148,6 +148,9 @@ impl Consumer {
 /// The names that wrangler knows, in the order in which it looks for them.
 const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
+/// Where secrets are kept for a Worker that runs on its author's machine.
+const SECRETS: &str = ".dev.vars";
+
 /// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
 /// such table.
 const MISSING: [(&str, &str); 14] = [
@@ -177,7 +180,12 @@ impl Config {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(format!("{}: {error}", path.display())),
             };
-            let config = Config::parse(name, &text);
+            let mut config = Config::parse(name, &text);
+            if let (Ok(config), Ok(text)) =
+                (&mut config, std::fs::read_to_string(folder.join(SECRETS)))
+            {
+                config.vars.extend(secrets(&text));
+            }
             return config
                 .map(|config| (config, name))
                 .map_err(|why| format!("{}: {why}", path.display()));
@@ -255,9 +263,28 @@ impl Config {
     }
 }
 
+/// The lines of a `.dev.vars`: names and values, which may be quoted.
+fn secrets(text: &str) -> impl Iterator<Item = (String, Value)> + '_ {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim();
+        let bare = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+        Some((name.trim().to_string(), bare.unwrap_or(value).into()))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_read_as_wrangler_reads_them() {
+        let read: Vec<_> = secrets("# keys\nTOKEN=\"a=b\"\n\nUSER = ann\nnonsense").collect();
+        assert_eq!(read, [("TOKEN".to_string(), "a=b".into()), ("USER".to_string(), "ann".into())]);
+    }
 
     const TOML: &str = r#"
         name = "shop"

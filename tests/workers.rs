@@ -45,6 +45,17 @@ fn run_plays_the_requests_in_the_calm_and_prints_answers_and_logs() {
 }
 
 #[test]
+fn run_prints_what_is_left_behind() {
+    let folder = root().join("examples/workers/charges-in-a-step").display().to_string();
+    let done = thunderhead(root(), &["run", &folder]);
+    for left in
+        ["r2 receipts/order-1 \"paid 500\"", "ACCOUNT:bob charges: id = 'order-2', cents = 700"]
+    {
+        assert!(done.stdout.contains(left), "{left}: {}", done.stdout);
+    }
+}
+
+#[test]
 fn without_requests_one_is_sent_and_it_is_said_how_to_write_them() {
     let folder = worker("worker-no-requests", "\"name\": \"hello\"", HELLO, None);
     let done = thunderhead(&folder, &["run", "."]);

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use thunderhead_props::{System, quietly};
+use thunderhead_props::{System, history, quietly};
 use thunderhead_sim::{
     ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, printable, simulate,
 };
@@ -39,10 +39,12 @@ pub fn run(program: &str, folder: &Path, wide: bool) -> Result<Answer, CliError>
     for Answered { request, answer, .. } in &answered {
         let _ = writeln!(text, "{}\n  {}", printable(request), printable(answer));
     }
-    let logs = logs(&run);
-    if !logs.is_empty() {
-        text += "\nwhat was logged:\n";
-        for line in &logs {
+    let (logs, left) = (logs(&run), left_behind(&run));
+    for (title, lines) in [("what was logged", &logs), ("what is left behind", &left)] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "\n{title}:");
+        }
+        for line in lines {
             let _ = writeln!(text, "  {}", printable(line));
         }
     }
@@ -55,6 +57,7 @@ pub fn run(program: &str, folder: &Path, wide: bool) -> Result<Answer, CliError>
         "folder": folder.display().to_string(),
         "answers": answered.iter().map(Answered::document).collect::<Vec<_>>(),
         "logs": logs,
+        "leftBehind": left,
         "traceHash": run.trace.hash(),
     });
     Ok(Answer { text, json, code: 0, notes: notes(&worker) })
@@ -146,4 +149,20 @@ fn logs(run: &Run) -> Vec<String> {
         _ => None,
     });
     lines.collect()
+}
+
+/// The objects in buckets and the rows in tables, a line each.
+fn left_behind(run: &Run) -> Vec<String> {
+    let contents = history::contents(&run.trace);
+    let objects = contents.iter().map(|stored| {
+        let body = stored.body.map(|body| format!(" {body}")).unwrap_or_default();
+        format!("r2 {}/{}{body}", stored.bucket, stored.key())
+    });
+    let rows = history::rows(&run.trace);
+    let rows = rows.iter().map(|held| {
+        let cells: Vec<String> =
+            held.row.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        format!("{} {}: {}", held.owner, held.table, cells.join(", "))
+    });
+    objects.chain(rows).collect()
 }

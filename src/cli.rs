@@ -18,6 +18,7 @@ mod replay;
 mod run;
 mod stopwatch;
 mod trace;
+mod worker;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -61,6 +62,20 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
+}
+
+impl Command {
+    /// The system that the command is about, by its own word or by that of its script.
+    fn named(&self) -> Option<String> {
+        match self {
+            Command::Check(_) => None,
+            Command::Explore(args) => Some(args.system.clone()),
+            Command::List(args) => args.what.clone(),
+            Command::Run(args) => input::system_of(&args.scenario.file),
+            Command::Trace(args) => input::system_of(&args.scenario.file),
+            Command::Replay(args) => input::system_of(&args.file),
+        }
+    }
 }
 
 /// What the program of this project can do.
@@ -270,7 +285,12 @@ fn parse<C: Subcommand>(
     })
 }
 
+/// Answers a command. If it names the folder of a Worker, that is one of the systems.
 fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
+    let unknown = |name: &String| given.systems.find(name).is_err() && worker::is_one(name);
+    let worker = command.named().filter(unknown).map(|name| worker::system(&name)).transpose()?;
+    let systems: Vec<&System> = given.systems.iter().chain(&worker).collect();
+    let given = Given { systems: Catalogue::new(&systems)?, ..given };
     match command {
         Command::Check(args) => check::check(given, args),
         Command::Explore(args) => explore::explore(given, args),

@@ -18,7 +18,7 @@ use crate::report;
 /// The arguments of `explore`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The system to search; `list` names all of them.
+    /// The system to search; `list` names all of them. The folder of a Worker is one too.
     pub system: String,
     /// The variant to search [default: the first, which is the reference].
     #[arg(long)]

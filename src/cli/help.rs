@@ -26,7 +26,9 @@ pub fn with_names(command: Command, systems: &[&System]) -> Command {
     command
         .mut_subcommand("explore", |explore| {
             on(explore)
-                .mut_arg("system", |arg| arg.help(format!("The system to search: {names}")))
+                .mut_arg("system", |arg| {
+                    arg.help(format!("The system to search: {names}, or the folder of a Worker"))
+                })
                 .mut_arg("faults", |arg| extended(arg, &faults))
         })
         .mut_subcommand("run", on)

@@ -63,6 +63,11 @@ pub fn ready<'a>(
     Playable::new(file, given.systems)
 }
 
+/// The system that a script names; none if it cannot be read, which is told when it is played.
+pub fn system_of(path: &Path) -> Option<String> {
+    script(path).ok().map(|file| file.script.system)
+}
+
 /// The requests of a script, which must be one of `system`.
 pub fn requests(
     path: &Path,
@@ -91,7 +96,7 @@ pub fn requests(
 /// A script and, if another than its own, the variant to play it on.
 #[derive(Debug, clap::Args)]
 pub struct Scenario {
-    /// A scenario script, or a failure file.
+    /// A scenario script, a failure file, or for `run` the folder of a Worker.
     pub file: PathBuf,
     /// Play its requests and its faults on this variant, of which all that is expected is that it holds.
     #[arg(long)]

@@ -13,7 +13,7 @@ use super::{Answer, CliError, Given, input};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A system, or one of systems, promises, faults, scenarios [default: everything].
-    what: Option<String>,
+    pub(super) what: Option<String>,
     /// The folder of the scenario scripts.
     #[arg(long, default_value = "scenarios")]
     scenarios: PathBuf,

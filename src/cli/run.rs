@@ -1,11 +1,11 @@
-//! `thunderhead run FILE`: plays a scenario and checks what it expects.
+//! `thunderhead run FILE`: plays a scenario and checks what it expects. With a folder, plays the requests of a Worker.
 
 use std::fmt::Write;
 
 use serde_json::{Value, json};
 use thunderhead_sim::{ScriptChoices, Swarm, printable};
 
-use super::{Answer, CliError, Given, input};
+use super::{Answer, CliError, Given, input, worker};
 use crate::history::History;
 use crate::playable::{Playable, Played, Unmet};
 use crate::report::{self, Failing};
@@ -21,6 +21,9 @@ pub struct Args {
 }
 
 pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
+    if args.scenario.file.is_dir() {
+        return worker::run(given.program, &args.scenario.file, args.wide);
+    }
     let playable = args.scenario.playable(given)?;
     let played = playable.play()?;
     let ok = played.unmet.is_empty();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::engine::agenda::Scheduled;
+use crate::engine::host::Host;
 use crate::engine::ids::{CallId, HostId};
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
@@ -86,6 +87,8 @@ impl State {
         let objects = self.hosts.iter_mut().filter_map(|host| host.object.as_mut());
         drops.objects.extend(objects.filter_map(|object| object.instance.take()));
         drops.background.extend(self.invocations.take_all());
+        // A handler may hold an environment, which holds this world: they would keep each other alive.
+        drops.handlers.extend(self.hosts.iter_mut().filter_map(Host::take_handlers));
         !drops.is_empty()
     }
 }

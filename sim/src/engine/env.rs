@@ -14,7 +14,7 @@ use crate::protocol::fault::Fault;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::object::ObjectId;
 use crate::protocol::op::Op;
-use crate::protocol::outcome::Error;
+use crate::protocol::outcome::{Error, Outcome};
 use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::protocol::trace::EventKind;
 use crate::values::body::Body;
@@ -155,6 +155,42 @@ impl Env {
         let (to, callee) = (callee.label.clone(), Some(callee.id()));
         let call = state.prepare(self.host(), callee, None, Op::Fetch { to, request });
         Fetch(Ok(Call::new(self.world.clone(), call)))
+    }
+
+    /// Asks anything of a service as plain data: how a host for another language calls the platform.
+    ///
+    /// ```
+    /// use thunderhead_sim::{ClientRequest, Op, Response, Scenario, Source, Tape, Time, r2, simulate};
+    ///
+    /// let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    /// let scenario = Scenario { requests, ..Scenario::default() };
+    /// let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+    ///     cloud.bucket("photos", r2::BucketConfig::default());
+    ///     cloud.worker("web").fetch(|env, _request| async move {
+    ///         let reply = env.ask(Op::R2(r2::Op::head("photos", "cat.jpg"))).await?;
+    ///         Ok(Response::new(200, reply.to_string()))
+    ///     });
+    /// });
+    /// assert!(run.unwrap().trace.to_string().contains(r#"200 "not found""#));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the service. An operation on a worker or an object is refused: those are called with
+    /// [`Env::fetch`] and through a stub.
+    pub fn ask(&self, op: Op) -> impl Future<Output = Outcome> + use<> + 'static {
+        let asked = match op {
+            Op::R2(_) | Op::Queue(_) | Op::Ai(_) | Op::D1(_) | Op::Workflow(_) => {
+                Ok(self.call(None, op))
+            }
+            other => Err(Error::app(format!("no service is asked for `{other}`"))),
+        };
+        async move { asked?.await }
+    }
+
+    /// Which life of its host this is, counting from 1.
+    pub fn life(&self) -> u32 {
+        self.world.state().host(self.host()).life
     }
 
     /// Calls a host, or a service when there is no `callee`.

@@ -64,12 +64,26 @@ impl Host {
     pub fn id(&self) -> HostId {
         HostId(self.key.index)
     }
+
+    /// Takes what the application has given it to run, if there is anything.
+    pub fn take_handlers(&mut self) -> Option<Handlers> {
+        let (fetch, queue, boot) = (self.fetch.take(), self.queue.take(), self.boot.take());
+        let any = fetch.is_some() || queue.is_some() || boot.is_some();
+        any.then_some(Handlers { _fetch: fetch, _queue: queue, _boot: boot })
+    }
 }
 
 impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Host({}, life {}, up {})", self.name, self.life, self.up)
     }
+}
+
+/// The handlers of a host that serves no more; they are kept only to be dropped.
+pub(crate) struct Handlers {
+    _fetch: Option<FetchHandler>,
+    _queue: Option<QueueHandler>,
+    _boot: Option<BootHandler>,
 }
 
 /// The call that a handler works on, and whether it is the copy that a fault made of it.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::choices::{Choices, HostKey, Source};
 use crate::engine::agenda::{Agenda, Scheduled};
 use crate::engine::calls::Calls;
-use crate::engine::host::{Alarm, Host, Instance, ObjectClass, ObjectHost};
+use crate::engine::host::{Alarm, Handlers, Host, Instance, ObjectClass, ObjectHost};
 use crate::engine::hosts::Hosts;
 use crate::engine::ids::{CallId, HostId, TaskId};
 use crate::engine::invocations::{Background, Invocations};
@@ -189,6 +189,7 @@ pub(crate) struct DeferredDrops {
     pub objects: Vec<Rc<dyn Instance>>,
     pub background: Vec<Background>,
     pub wakers: Vec<Waker>,
+    pub handlers: Vec<Handlers>,
 }
 
 impl DeferredDrops {
@@ -197,5 +198,6 @@ impl DeferredDrops {
             && self.objects.is_empty()
             && self.background.is_empty()
             && self.wakers.is_empty()
+            && self.handlers.is_empty()
     }
 }

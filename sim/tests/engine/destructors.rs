@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::cell::RefCell;
 use std::future::{pending, poll_fn};
+use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -127,4 +129,22 @@ fn an_object_that_is_evicted_reset_killed_and_left_when_the_run_ends() {
     assert_eq!(run.end, End::Quiet, "{}", run.trace);
     let goodbyes = run.trace.to_string().matches("goodbye").count();
     assert_eq!(goodbyes, 3, "the last is after the history: {}", run.trace);
+}
+
+#[test]
+fn a_handler_that_keeps_its_environment_is_dropped_with_the_run() {
+    let kept: Rc<RefCell<Vec<Env>>> = Rc::default();
+    let alive = Rc::downgrade(&kept);
+    let kept = RefCell::new(Some(kept));
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { requests, ..Scenario::default() };
+    simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
+        let kept = kept.take().unwrap();
+        cloud.worker("web").fetch(move |env, _| {
+            kept.borrow_mut().push(env);
+            async { Ok(Response::new(200, "")) }
+        });
+    })
+    .unwrap();
+    assert!(alive.upgrade().is_none(), "the handler and the world keep each other alive");
 }

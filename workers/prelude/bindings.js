@@ -1,0 +1,32 @@
+// `env`, from what the configuration declares.
+import { D1Database } from "thunderhead:d1";
+import { send } from "thunderhead:http";
+import { DurableObjectNamespace } from "thunderhead:object";
+import { WorkerQueue } from "thunderhead:queue";
+import { R2Bucket } from "thunderhead:r2";
+import { Workflow } from "thunderhead:workflow";
+
+export const env = {};
+
+const KINDS = {
+  r2: ({ to }) => new R2Bucket(to),
+  queue: ({ to }) => new WorkerQueue(to),
+  d1: ({ to }) => new D1Database(to),
+  object: ({ to }) => new DurableObjectNamespace(to),
+  workflow: ({ to }) => new Workflow(to),
+  service: ({ to }) => ({ fetch: (input, init) => send(to, input, init) }),
+  value: ({ value }) => value,
+  missing: ({ name, what }) => missing(name, what),
+};
+
+// A binding that is declared and not simulated: whatever is called on it says so.
+function missing(name, what) {
+  const refuse = (key) => () => {
+    throw new Error(`env.${name}.${String(key)}() was called: ${what} is not simulated yet.`);
+  };
+  return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || key === "then" ? undefined : refuse(key)) });
+}
+
+export function bind(bindings) {
+  for (const binding of bindings) env[binding.name] = KINDS[binding.kind](binding);
+}

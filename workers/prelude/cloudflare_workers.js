@@ -1,0 +1,15 @@
+// What a program imports from `cloudflare:workers`.
+export { env } from "thunderhead:bindings";
+export { waitUntil } from "thunderhead:entry";
+
+class Entrypoint {
+  constructor(ctx, env) {
+    this.ctx = ctx;
+    this.env = env;
+  }
+}
+
+export class DurableObject extends Entrypoint {}
+export class WorkerEntrypoint extends Entrypoint {}
+export class WorkflowEntrypoint extends Entrypoint {}
+export class RpcTarget {}

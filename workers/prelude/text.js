@@ -1,0 +1,126 @@
+// Texts and bytes.
+import natives from "thunderhead:natives";
+
+// The bytes of a buffer or of a view, as a buffer of their own.
+export function bufferOf(value) {
+  if (value instanceof ArrayBuffer) return value;
+  const { buffer, byteOffset, byteLength } = value;
+  return byteOffset === 0 && byteLength === buffer.byteLength ? buffer : buffer.slice(byteOffset, byteOffset + byteLength);
+}
+
+export function concat(parts) {
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.byteLength, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(new Uint8Array(part), at);
+    at += part.byteLength;
+  }
+  return whole.buffer;
+}
+
+export function toHex(buffer) {
+  let text = "";
+  for (const byte of new Uint8Array(buffer)) text += byte.toString(16).padStart(2, "0");
+  return text;
+}
+
+export function fromHex(text) {
+  const bytes = new Uint8Array(text.length / 2);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = parseInt(text.slice(2 * at, 2 * at + 2), 16);
+  return bytes.buffer;
+}
+
+// Bytes of the simulator in JSON: a text when they are one.
+export const fromBody = (body) => (typeof body === "string" ? natives.encode(body) : fromHex(body.hex));
+
+export class TextEncoder {
+  get encoding() {
+    return "utf-8";
+  }
+  encode(text = "") {
+    return new Uint8Array(natives.encode(String(text)));
+  }
+  encodeInto(text, into) {
+    let read = 0;
+    let written = 0;
+    for (const character of String(text)) {
+      const bytes = this.encode(character);
+      if (written + bytes.length > into.length) break;
+      into.set(bytes, written);
+      read += character.length;
+      written += bytes.length;
+    }
+    return { read, written };
+  }
+}
+
+const UTF8 = ["utf-8", "utf8", "unicode-1-1-utf-8"];
+
+export class TextDecoder {
+  #rest = new Uint8Array(0);
+  constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
+    if (!UTF8.includes(String(label).toLowerCase())) throw new RangeError(`The encoding "${label}" is not simulated; utf-8 is.`);
+    Object.assign(this, { encoding: "utf-8", fatal, ignoreBOM });
+  }
+  decode(input, { stream = false } = {}) {
+    let bytes = new Uint8Array(concat([this.#rest.buffer, input === undefined ? new ArrayBuffer(0) : bufferOf(input)]));
+    const cut = stream ? unfinished(bytes) : 0;
+    this.#rest = bytes.slice(bytes.length - cut);
+    bytes = bytes.slice(0, bytes.length - cut);
+    const text = natives.decode(bytes.buffer, this.fatal);
+    return !this.ignoreBOM && text.startsWith("\ufeff") ? text.slice(1) : text;
+  }
+}
+
+// How many bytes at the end begin a character that is not whole.
+function unfinished(bytes) {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back];
+    if (byte >= 0xc0) {
+      const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+      return back < length ? back : 0;
+    }
+    if (byte < 0x80) return 0;
+  }
+  return 0;
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+function invalid() {
+  return new DOMException("The string contains characters outside of what base64 allows.", "InvalidCharacterError");
+}
+
+export function btoa(data) {
+  const text = String(data);
+  let out = "";
+  for (let at = 0; at < text.length; at += 3) {
+    const codes = [0, 1, 2].map((offset) => text.charCodeAt(at + offset));
+    if (codes.some((code) => code > 255)) throw invalid();
+    const bits = (codes[0] << 16) | ((codes[1] || 0) << 8) | (codes[2] || 0);
+    const letters = [18, 12, 6, 0].map((shift) => ALPHABET[(bits >> shift) & 63]);
+    if (at + 1 >= text.length) letters[2] = "=";
+    if (at + 2 >= text.length) letters[3] = "=";
+    out += letters.join("");
+  }
+  return out;
+}
+
+export function atob(data) {
+  let text = String(data).replace(/[\t\n\f\r ]/g, "");
+  if (text.length % 4 === 0) text = text.replace(/==?$/, "");
+  if (text.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(text)) throw invalid();
+  let out = "";
+  let bits = 0;
+  let count = 0;
+  for (const letter of text) {
+    bits = (bits << 6) | ALPHABET.indexOf(letter);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      out += String.fromCharCode((bits >> count) & 255);
+      bits &= (1 << count) - 1;
+    }
+  }
+  return out;
+}

@@ -1,0 +1,71 @@
+// The clock, timers and random numbers. All are the simulator's.
+import natives from "thunderhead:natives";
+import { beginCancellable, begin, cancel } from "thunderhead:operation";
+
+const Native = Date;
+
+function now() {
+  return natives.now();
+}
+
+// A date without arguments is the present of the simulation.
+export const SimulatedDate = new Proxy(Native, {
+  construct: (target, args, made) => Reflect.construct(target, args.length ? args : [now()], made === SimulatedDate ? target : made),
+  apply: () => new Native(now()).toString(),
+  get: (target, key, self) => (key === "now" ? now : Reflect.get(target, key, target)),
+});
+Object.defineProperty(Native.prototype, "constructor", { value: SimulatedDate, writable: true, configurable: true });
+
+// 53 bits that nothing else in the run has. While the program boots, they follow a fixed row.
+let row = 0;
+export function random() {
+  if (natives.booting()) {
+    row = (row * 1103515245 + 12345) % 2147483648;
+    return row / 2147483648;
+  }
+  const bits = natives.unique();
+  return (parseInt(bits.slice(0, 8), 16) * 2 ** 21 + (parseInt(bits.slice(8, 16), 16) >>> 11)) / 2 ** 53;
+}
+
+const milliseconds = (value) => {
+  const number = Math.trunc(Number(value));
+  return number > 0 ? Math.min(number, 2 ** 31 - 1) : 0;
+};
+
+export function setTimeout(callback, delay, ...args) {
+  return beginCancellable("sleep", milliseconds(delay), () => callback(...args));
+}
+
+export const clearTimeout = (id) => cancel(id);
+
+const intervals = new Map();
+
+export function setInterval(callback, delay, ...args) {
+  const again = () => {
+    intervals.set(first, beginCancellable("sleep", Math.max(1, milliseconds(delay)), () => {
+      again();
+      callback(...args);
+    }));
+  };
+  let first;
+  first = beginCancellable("sleep", Math.max(1, milliseconds(delay)), () => {
+    again();
+    callback(...args);
+  });
+  intervals.set(first, first);
+  return first;
+}
+
+export function clearInterval(id) {
+  cancel(intervals.get(id) ?? id);
+  intervals.delete(id);
+}
+
+export const scheduler = {
+  wait: async (ms) => {
+    await begin("sleep", milliseconds(ms));
+  },
+};
+
+export const performance = { now, timeOrigin: 0, mark() {}, measure() {} };
+export const queueMicrotask = (callback) => void Promise.resolve().then(() => callback());

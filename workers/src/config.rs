@@ -1,0 +1,336 @@
+//! What `wrangler.jsonc`, `wrangler.json` or `wrangler.toml` says about a Worker.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thunderhead_sim::queue::ConsumerConfig;
+use thunderhead_sim::r2::EventType;
+
+use crate::jsonc;
+
+/// The configuration, as far as it matters to a simulation.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Config {
+    /// The name of the Worker.
+    pub(crate) name: String,
+    /// The file of its main module.
+    pub(crate) main: String,
+    pub(crate) r2_buckets: Vec<Bucket>,
+    pub(crate) queues: Queues,
+    pub(crate) durable_objects: Objects,
+    pub(crate) workflows: Vec<Workflow>,
+    pub(crate) d1_databases: Vec<Database>,
+    pub(crate) services: Vec<Service>,
+    pub(crate) vars: BTreeMap<String, Value>,
+    /// No key of wrangler's: what `wrangler r2 bucket notification create` sets up beside the file.
+    pub(crate) r2_notifications: Vec<Notification>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Value>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Bucket {
+    pub(crate) binding: String,
+    #[serde(default)]
+    bucket_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Queues {
+    pub(crate) producers: Vec<Producer>,
+    pub(crate) consumers: Vec<Consumer>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Producer {
+    pub(crate) binding: String,
+    pub(crate) queue: String,
+    #[serde(default)]
+    pub(crate) delivery_delay: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Consumer {
+    pub(crate) queue: String,
+    max_batch_size: Option<u32>,
+    max_batch_timeout: Option<f64>,
+    max_retries: Option<u32>,
+    pub(crate) dead_letter_queue: Option<String>,
+    retry_delay: Option<u64>,
+    max_concurrency: Option<u32>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Objects {
+    pub(crate) bindings: Vec<Object>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Object {
+    pub(crate) name: String,
+    pub(crate) class_name: String,
+    pub(crate) script_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Workflow {
+    pub(crate) binding: String,
+    pub(crate) name: String,
+    pub(crate) class_name: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Database {
+    pub(crate) binding: String,
+    #[serde(default)]
+    database_name: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Service {
+    pub(crate) binding: String,
+    pub(crate) service: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Notification {
+    pub(crate) bucket: String,
+    pub(crate) queue: String,
+    pub(crate) prefix: Option<String>,
+    pub(crate) suffix: Option<String>,
+    #[serde(default = "created")]
+    pub(crate) events: Vec<EventType>,
+}
+
+fn created() -> Vec<EventType> {
+    vec![EventType::ObjectCreate]
+}
+
+impl Bucket {
+    /// The name of the bucket; wrangler makes one up of the binding when there is none.
+    pub fn bucket(&self) -> &str {
+        self.bucket_name.as_deref().unwrap_or(&self.binding)
+    }
+}
+
+impl Database {
+    /// The name of the database.
+    pub fn database(&self) -> &str {
+        self.database_name.as_deref().unwrap_or(&self.binding)
+    }
+}
+
+impl Consumer {
+    /// As the simulator takes it.
+    pub fn config(&self) -> ConsumerConfig {
+        let default = ConsumerConfig::default();
+        ConsumerConfig {
+            max_batch_size: self.max_batch_size.unwrap_or(default.max_batch_size),
+            max_batch_timeout: self
+                .max_batch_timeout
+                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+                .unwrap_or(default.max_batch_timeout),
+            max_retries: self.max_retries.unwrap_or(default.max_retries),
+            dead_letter_queue: self.dead_letter_queue.as_deref().map(Into::into),
+            retry_delay: self.retry_delay.map_or(default.retry_delay, Duration::from_secs),
+            max_concurrency: self.max_concurrency.unwrap_or(default.max_concurrency),
+            ..default
+        }
+    }
+}
+
+/// The names that wrangler knows, in the order in which it looks for them.
+const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
+
+/// Where secrets are kept for a Worker that runs on its author's machine.
+const SECRETS: &str = ".dev.vars";
+
+/// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
+/// such table.
+const MISSING: [(&str, &str); 14] = [
+    ("kv_namespaces", "Workers KV"),
+    ("ai", "Workers AI"),
+    ("vectorize", "Vectorize"),
+    ("hyperdrive", "Hyperdrive"),
+    ("analytics_engine_datasets", "Analytics Engine"),
+    ("ratelimits", "rate limiting"),
+    ("browser", "Browser Rendering"),
+    ("images", "Images"),
+    ("assets", "static assets"),
+    ("send_email", "Email Routing"),
+    ("dispatch_namespaces", "Workers for Platforms"),
+    ("mtls_certificates", "client certificates"),
+    ("pipelines", "Pipelines"),
+    ("version_metadata", "version metadata"),
+];
+
+impl Config {
+    /// Reads the file in a folder. Returns its name too.
+    pub fn read(folder: &Path) -> Result<(Config, &'static str), String> {
+        for name in NAMES {
+            let path = folder.join(name);
+            let text = match std::fs::read_to_string(&path) {
+                Ok(text) => text,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(format!("{}: {error}", path.display())),
+            };
+            let mut config = Config::parse(name, &text);
+            if let (Ok(config), Ok(text)) =
+                (&mut config, std::fs::read_to_string(folder.join(SECRETS)))
+            {
+                config.vars.extend(secrets(&text));
+            }
+            return config
+                .map(|config| (config, name))
+                .map_err(|why| format!("{}: {why}", path.display()));
+        }
+        Err(format!(
+            "{}: there is no {}, which says what the Worker is",
+            folder.display(),
+            NAMES.join(", ")
+        ))
+    }
+
+    /// Reads the text of a file of that name.
+    pub fn parse(name: &str, text: &str) -> Result<Config, String> {
+        let mut config: Config = if name.ends_with(".toml") {
+            toml::from_str(text).map_err(|error| error.to_string())?
+        } else {
+            serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+        };
+        if config.main.is_empty() {
+            return Err("there is no `main`, the file of the Worker".into());
+        }
+        config.main = config.main.trim_start_matches("./").into();
+        if config.name.is_empty() {
+            config.name = "worker".into();
+        }
+        Ok(config)
+    }
+
+    /// The bindings that are declared and cannot be simulated: their names, and what they are bindings of.
+    pub fn missing(&self) -> Vec<(String, &'static str)> {
+        let mut missing = Vec::new();
+        for (key, what) in MISSING {
+            let Some(declared) = self.others.get(key) else { continue };
+            let tables = declared.as_array().cloned().unwrap_or_else(|| vec![declared.clone()]);
+            let name = |table: &Value| {
+                let name = table.get("binding").or_else(|| table.get("name"))?;
+                name.as_str().map(str::to_string)
+            };
+            missing.extend(tables.iter().filter_map(name).map(|name| (name, what)));
+        }
+        missing
+    }
+
+    /// What `env` is made of, for the prelude.
+    pub fn bindings(&self) -> Value {
+        let bound =
+            |kind: &str, name: &str, to: &str| json!({ "kind": kind, "name": name, "to": to });
+        let mut all: Vec<Value> = Vec::new();
+        all.extend(self.r2_buckets.iter().map(|r2| bound("r2", &r2.binding, r2.bucket())));
+        all.extend(
+            self.queues.producers.iter().map(|queue| bound("queue", &queue.binding, &queue.queue)),
+        );
+        all.extend(
+            self.durable_objects
+                .bindings
+                .iter()
+                .map(|object| bound("object", &object.name, &object.name)),
+        );
+        all.extend(self.workflows.iter().map(|flow| bound("workflow", &flow.binding, &flow.name)));
+        all.extend(self.d1_databases.iter().map(|d1| bound("d1", &d1.binding, d1.database())));
+        all.extend(
+            self.services
+                .iter()
+                .map(|service| bound("service", &service.binding, &service.service)),
+        );
+        let vars = self.vars.iter();
+        all.extend(
+            vars.map(|(name, value)| json!({ "kind": "value", "name": name, "value": value })),
+        );
+        let missing = self.missing().into_iter();
+        all.extend(
+            missing.map(|(name, what)| json!({ "kind": "missing", "name": name, "what": what })),
+        );
+        all.into()
+    }
+}
+
+/// The lines of a `.dev.vars`: names and values, which may be quoted.
+fn secrets(text: &str) -> impl Iterator<Item = (String, Value)> + '_ {
+    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let value = value.trim();
+        let bare = ['"', '\'']
+            .into_iter()
+            .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
+        Some((name.trim().to_string(), bare.unwrap_or(value).into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_read_as_wrangler_reads_them() {
+        let read: Vec<_> = secrets("# keys\nTOKEN=\"a=b\"\n\nUSER = ann\nnonsense").collect();
+        assert_eq!(read, [("TOKEN".to_string(), "a=b".into()), ("USER".to_string(), "ann".into())]);
+    }
+
+    const TOML: &str = r#"
+        name = "shop"
+        main = "./src/index.js"
+        [vars]
+        GREETING = "hello"
+        [[r2_buckets]]
+        binding = "PHOTOS"
+        bucket_name = "photos"
+        [[queues.consumers]]
+        queue = "orders"
+        max_batch_timeout = 0.5
+        [[kv_namespaces]]
+        binding = "CACHE"
+        id = "1"
+    "#;
+
+    #[test]
+    fn toml_and_jsonc_say_the_same() {
+        let json = r#"{
+            "name": "shop", "main": "src/index.js", // the Worker
+            "vars": { "GREETING": "hello" },
+            "r2_buckets": [{ "binding": "PHOTOS", "bucket_name": "photos" }],
+            "queues": { "consumers": [{ "queue": "orders", "max_batch_timeout": 0.5 }] },
+            "kv_namespaces": [{ "binding": "CACHE", "id": "1" }],
+        }"#;
+        let (toml, json) = (
+            Config::parse("wrangler.toml", TOML).unwrap(),
+            Config::parse("wrangler.jsonc", json).unwrap(),
+        );
+        assert_eq!(toml.main, json.main);
+        assert_eq!(toml.bindings(), json.bindings());
+        assert_eq!(toml.queues.consumers[0].config(), json.queues.consumers[0].config());
+        assert_eq!(toml.queues.consumers[0].config().max_batch_timeout, Duration::from_millis(500));
+    }
+
+    #[test]
+    fn a_binding_without_a_service_is_named_with_what_it_is() {
+        let config = Config::parse("wrangler.toml", TOML).unwrap();
+        assert_eq!(config.missing(), [("CACHE".to_string(), "Workers KV")]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_with_its_line() {
+        let said = Config::parse("wrangler.json", "{\n\"main\": 1\n}").unwrap_err();
+        assert!(said.contains("line 2"), "{said}");
+        assert!(Config::parse("wrangler.json", "{}").unwrap_err().contains("`main`"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Time, randomness, logs, texts, addresses and digests.
+
+use std::rc::Rc;
+
+use rquickjs::function::Opt;
+use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result, Value};
+use thunderhead_sim::EPOCH_MS;
+use url::Url;
+
+use super::convert::{body, global_scope, text};
+use super::digest::{digest, hmac};
+use crate::host::Host;
+
+pub fn install<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
+    world(ctx, host, natives)?;
+    texts(ctx, natives)?;
+    codes(ctx, natives)?;
+    addresses(ctx, natives)
+}
+
+fn world<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
+    let this = host.clone();
+    // While a program boots, the clock stands at zero, as on the platform.
+    let now = move || this.env().map_or(0.0, |env| env.now().unix_ms() as f64);
+    natives.set("now", Function::new(ctx.clone(), now)?)?;
+    natives.set("epoch", EPOCH_MS as f64)?;
+    let this = host.clone();
+    let unique =
+        move |ctx: Ctx<'js>| this.env().map(|env| env.unique()).ok_or_else(|| global_scope(&ctx));
+    natives.set("unique", Function::new(ctx.clone(), unique)?)?;
+    let this = host.clone();
+    let booting = move || this.env().is_none();
+    natives.set("booting", Function::new(ctx.clone(), booting)?)?;
+    let this = host.clone();
+    let log = move |line: String| this.env().into_iter().for_each(|env| env.log(&*line));
+    natives.set("log", Function::new(ctx.clone(), log)?)
+}
+
+fn texts<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+    let encode = |ctx: Ctx<'js>, text: String| ArrayBuffer::new_copy(ctx, text.as_bytes());
+    natives.set("encode", Function::new(ctx.clone(), encode)?)?;
+    let decode = |ctx: Ctx<'js>, bytes: ArrayBuffer<'js>, fatal: bool| -> Result<String> {
+        let bytes = body(&bytes);
+        match (bytes.text(), fatal) {
+            (Some(text), _) => Ok(text.into()),
+            (None, false) => Ok(String::from_utf8_lossy(bytes.bytes()).into_owned()),
+            (None, true) => Err(Exception::throw_type(&ctx, "Failed to decode input.")),
+        }
+    };
+    natives.set("decode", Function::new(ctx.clone(), decode)?)
+}
+
+fn codes<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+    let unknown = "Unrecognized or unimplemented digest algorithm requested.";
+    let of = move |ctx: Ctx<'js>, name: String, bytes: ArrayBuffer<'js>| {
+        let found = digest(&name, body(&bytes).bytes());
+        ArrayBuffer::new_copy(
+            ctx.clone(),
+            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
+        )
+    };
+    natives.set("digest", Function::new(ctx.clone(), of)?)?;
+    let of = move |ctx: Ctx<'js>, name: String, key: ArrayBuffer<'js>, bytes: ArrayBuffer<'js>| {
+        let found = hmac(&name, body(&key).bytes(), body(&bytes).bytes());
+        ArrayBuffer::new_copy(
+            ctx.clone(),
+            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
+        )
+    };
+    natives.set("hmac", Function::new(ctx.clone(), of)?)
+}
+
+fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
+    let parse =
+        |ctx: Ctx<'js>, href: String, base: Opt<Value<'js>>| -> Result<Option<Vec<String>>> {
+            let url = match text(&ctx, base.0)? {
+                Some(base) => Url::parse(&base).and_then(|base| base.join(&href)),
+                None => Url::parse(&href),
+            };
+            Ok(url.ok().as_ref().map(parts))
+        };
+    natives.set("parseUrl", Function::new(ctx.clone(), parse)?)?;
+    let change = |href: String, part: String, value: String| -> Option<Vec<String>> {
+        let mut url = Url::parse(&href).ok()?;
+        change(&mut url, &part, &value)?;
+        Some(parts(&url))
+    };
+    natives.set("changeUrl", Function::new(ctx.clone(), change)?)
+}
+
+/// In the order in which the prelude reads them.
+fn parts(url: &Url) -> Vec<String> {
+    let port = url.port().map(|port| port.to_string()).unwrap_or_default();
+    let hostname = url.host_str().unwrap_or_default();
+    let host = if port.is_empty() { hostname.into() } else { format!("{hostname}:{port}") };
+    let marked = |mark: char, part: Option<&str>| match part {
+        Some(part) if !part.is_empty() => format!("{mark}{part}"),
+        _ => String::new(),
+    };
+    vec![
+        url.as_str().into(),
+        format!("{}:", url.scheme()),
+        host,
+        hostname.into(),
+        port,
+        url.path().into(),
+        marked('?', url.query()),
+        marked('#', url.fragment()),
+        url.origin().ascii_serialization(),
+        url.username().into(),
+        url.password().unwrap_or_default().into(),
+    ]
+}
+
+/// Changes one part; a value that does not fit leaves the address as it is.
+fn change(url: &mut Url, part: &str, value: &str) -> Option<()> {
+    let rest = |mark: char| {
+        Some(value.strip_prefix(mark).unwrap_or(value)).filter(|rest| !rest.is_empty())
+    };
+    match part {
+        "protocol" => url.set_scheme(value.trim_end_matches(':')).ok()?,
+        "hostname" => url.set_host(Some(value)).ok()?,
+        "host" => {
+            let (host, port) = value.split_once(':').unwrap_or((value, ""));
+            url.set_host(Some(host)).ok()?;
+            if !port.is_empty() {
+                url.set_port(Some(port.parse().ok()?)).ok()?;
+            }
+        }
+        "port" => url.set_port(value.parse().ok()).ok()?,
+        "pathname" => url.set_path(value),
+        "search" => url.set_query(rest('?')),
+        "hash" => url.set_fragment(rest('#')),
+        "username" => url.set_username(value).ok()?,
+        "password" => url.set_password(Some(value)).ok()?,
+        _ => return None,
+    }
+    Some(())
+}

@@ -1,0 +1,89 @@
+//! A durable object whose class is JavaScript. Every life of every object has an isolate of its own.
+
+use std::rc::Rc;
+
+use rquickjs::Function;
+use rquickjs::function::Opt;
+use serde_json::json;
+use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState};
+
+use crate::app::App;
+use crate::failure::Thrown;
+use crate::invocation::{Background, Call, Invocation, Returned, Unawaited};
+use crate::isolate::Isolate;
+use crate::pump::Pump;
+
+/// An object of a class that has an alarm handler, or of one that has none.
+pub struct WorkerObject<const ALARM: bool> {
+    state: ObjectState,
+    env: Env,
+    /// Its isolate and its number there, or why it could not be constructed.
+    alive: Result<(Rc<Isolate>, u32), Thrown>,
+}
+
+impl<const ALARM: bool> WorkerObject<ALARM> {
+    /// Constructs an object of the class in a new isolate.
+    pub fn construct(app: &App, class: &str, state: ObjectState, env: Env) -> Self {
+        let alive = app.isolate().map_err(Thrown::new);
+        let alive = alive.and_then(|isolate| construct(isolate, class, &state, &env));
+        WorkerObject { state, env, alive }
+    }
+
+    /// Calls a handler of the object. One that could not be constructed is reset, and so is one whose isolate has ended.
+    async fn call(
+        &self,
+        kind: &'static str,
+        mut json: serde_json::Value,
+    ) -> Result<String, Thrown> {
+        let (isolate, number) = match &self.alive {
+            Ok(alive) => alive,
+            Err(thrown) => self.state.abort(Some(&thrown.text())).await,
+        };
+        json["object"] = (*number).into();
+        let call = Call { kind, json: json.to_string(), bytes: Body::empty() };
+        let invocation = Invocation::new(isolate.clone(), self.env.clone(), call, Unawaited::GoOn);
+        let ended = invocation.await;
+        if let Some(reason) = isolate.host().condemned() {
+            self.env.log(&*reason);
+            self.state.abort(Some(&reason)).await;
+        }
+        let Returned { json, background, .. } = ended?;
+        background.into_iter().for_each(|background| drop(self.env.spawn(background)));
+        Ok(json)
+    }
+}
+
+/// Runs the constructor. What it begins goes on beside the calls that follow.
+fn construct(
+    isolate: Rc<Isolate>,
+    class: &str,
+    state: &ObjectState,
+    env: &Env,
+) -> Result<(Rc<Isolate>, u32), Thrown> {
+    let number = isolate.host().objects.add(state.clone());
+    let (digits, name) = (state.id().to_string(), state.id().name().map(str::to_string));
+    let pump = Pump::new(env.clone());
+    isolate.enter(&pump, |_, hooks| {
+        hooks.get::<_, Function>("construct")?.call::<_, ()>((number, class, digits, Opt(name)))
+    })?;
+    if !pump.is_empty() {
+        drop(env.spawn(Background::rest(isolate.clone(), pump)));
+    }
+    Ok((isolate, number))
+}
+
+impl<const ALARM: bool> DurableObject for WorkerObject<ALARM> {
+    const ALARM: bool = ALARM;
+
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        let json = json!({ "method": method, "args": args.text() });
+        // What is thrown is the caller's to catch.
+        let returned = self.call("rpc", json).await.map_err(|thrown| Error::app(thrown.text()))?;
+        Ok(Body::from(returned))
+    }
+
+    async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
+        let json = json!({ "retryCount": info.retry_count, "scheduledTime": info.scheduled_time.unix_ms() });
+        self.call("alarm", json).await.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
+    }
+}

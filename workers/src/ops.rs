@@ -1,0 +1,89 @@
+//! What JavaScript can ask for and wait for. Each operation is one future of the simulator.
+
+mod http;
+mod object;
+mod service;
+mod step;
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use thunderhead_sim::{Body, EPOCH_MS, Error, Time};
+
+use crate::failure::{to_json, type_error};
+use crate::host::Host;
+use crate::isolate::Isolate;
+use crate::pump::{Answer, Pump, Work};
+
+/// Who asks, and with what.
+pub struct Asked<'a> {
+    host: &'a Rc<Host>,
+    pump: &'a Rc<Pump>,
+    json: &'a str,
+    bytes: Option<Body>,
+}
+
+/// Begins the operation called `kind`.
+pub fn begin(
+    host: &Rc<Host>,
+    pump: &Rc<Pump>,
+    kind: &str,
+    json: &str,
+    bytes: Option<Body>,
+) -> Result<Work, Value> {
+    let asked = Asked { host, pump, json, bytes };
+    match kind {
+        "ask" => service::ask(asked),
+        "sleep" => sleep(&asked),
+        "fetch" => http::fetch(asked),
+        "rpc" => object::rpc(&asked),
+        "block" => object::block(&asked),
+        "transaction" => object::transaction(&asked),
+        "step.do" => step::run(&asked),
+        "step.sleep" => step::sleep(&asked),
+        "step.sleepUntil" => step::sleep_until(&asked),
+        "step.waitForEvent" => step::wait_for_event(&asked),
+        other => Err(type_error(format!("there is no operation `{other}`"))),
+    }
+}
+
+impl Asked<'_> {
+    fn parse<'de, T: Deserialize<'de>>(&'de self) -> Result<T, Value> {
+        serde_json::from_str(self.json).map_err(type_error)
+    }
+
+    /// The isolate that asks, for work that calls back into it.
+    fn isolate(&self) -> Result<Rc<Isolate>, Value> {
+        let isolate = self.host.isolate.borrow().upgrade();
+        isolate.ok_or_else(|| type_error("the isolate is gone"))
+    }
+}
+
+fn sleep(asked: &Asked) -> Result<Work, Value> {
+    let ms: u64 = asked.parse()?;
+    let sleep = asked.pump.env.sleep(Duration::from_millis(ms));
+    Ok(Box::pin(async move {
+        sleep.await;
+        Ok((None, None))
+    }))
+}
+
+/// An answer that says only whether it worked.
+fn done(result: Result<(), Error>) -> Answer {
+    result.map(|()| (None, None)).map_err(|error| to_json(&error))
+}
+
+/// An answer that is text: a value that the prelude has encoded.
+fn encoded(result: Result<Body, Error>) -> Answer {
+    match result {
+        Ok(body) => Ok((Some(Value::from(body.text().unwrap_or_default()).to_string()), None)),
+        Err(error) => Err(to_json(&error)),
+    }
+}
+
+/// A time in JavaScript's milliseconds.
+pub fn time(unix_ms: f64) -> Time {
+    Time::from_ms((unix_ms as u64).saturating_sub(EPOCH_MS))
+}

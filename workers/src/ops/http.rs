@@ -1,0 +1,35 @@
+//! `fetch`, to another Worker or to a host outside of the cloud.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thunderhead_sim::{Body, Request};
+use url::{Position, Url};
+
+use super::Asked;
+use crate::failure::{to_json, type_error};
+use crate::pump::Work;
+
+#[derive(Deserialize)]
+struct Fetch {
+    /// The Worker that a service binding names; without one, the host in the address.
+    service: Option<String>,
+    url: String,
+    method: String,
+    headers: Vec<(String, String)>,
+}
+
+pub fn fetch(asked: Asked) -> Result<Work, Value> {
+    let Fetch { service, url, method, headers } = asked.parse()?;
+    let url = Url::parse(&url).map_err(type_error)?;
+    let to = service.unwrap_or_else(|| url.host_str().unwrap_or_default().to_string());
+    let path = &url[Position::BeforePath..Position::AfterQuery];
+    let mut request = Request::new(&method, path, asked.bytes.clone().unwrap_or(Body::empty()));
+    request.headers = headers.into_iter().collect();
+    let fetch = asked.pump.env.fetch(&to, request);
+    Ok(Box::pin(async move {
+        let response = fetch.await.map_err(|error| to_json(&error))?;
+        let headers: Vec<(&str, &str)> = response.headers.iter().collect();
+        let head = json!({ "status": response.status, "headers": headers }).to_string();
+        Ok((Some(head), Some(response.body)))
+    }))
+}

@@ -1,0 +1,58 @@
+//! Calls to durable objects, and what an object does with every other event kept out.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thunderhead_sim::{Body, Error, ObjectState};
+
+use super::{Asked, done, encoded};
+use crate::failure::type_error;
+use crate::invocation::{Call, Invocation, Unawaited};
+use crate::pump::Work;
+
+#[derive(Deserialize)]
+struct Rpc {
+    stub: u32,
+    method: String,
+    args: String,
+}
+
+pub fn rpc(asked: &Asked) -> Result<Work, Value> {
+    let Rpc { stub, method, args } = asked.parse()?;
+    let stub = asked.host.stubs.get(stub).ok_or_else(|| type_error("there is no such stub"))?;
+    Ok(Box::pin(async move { encoded(stub.rpc(&method, args).await) }))
+}
+
+/// A function of the program, by its number, that an object waits for.
+#[derive(Deserialize)]
+struct Inside {
+    object: u32,
+    callback: u32,
+}
+
+/// The object, and the function as work of the simulator.
+fn inside(
+    asked: &Asked,
+) -> Result<(ObjectState, impl Future<Output = Result<(), Error>> + 'static + use<>), Value> {
+    let Inside { object, callback } = asked.parse()?;
+    let object =
+        asked.host.objects.get(object).ok_or_else(|| type_error("there is no such object"))?;
+    let json = json!({ "callback": callback }).to_string();
+    let call = Call { kind: "callback", json, bytes: Body::empty() };
+    let env = asked.pump.env.clone();
+    let invocation = Invocation::new(asked.isolate()?, env, call, Unawaited::GoOn);
+    let work =
+        async move { invocation.await.map(drop).map_err(|thrown| Error::app(thrown.text())) };
+    Ok((object, work))
+}
+
+/// The gate closes now, and not when the answer is waited for.
+pub fn block(asked: &Asked) -> Result<Work, Value> {
+    let (object, work) = inside(asked)?;
+    let handle = object.block_concurrency_while(work);
+    Ok(Box::pin(async move { done(handle.await) }))
+}
+
+pub fn transaction(asked: &Asked) -> Result<Work, Value> {
+    let (object, work) = inside(asked)?;
+    Ok(Box::pin(async move { done(object.transaction(work).await) }))
+}

@@ -1,0 +1,56 @@
+//! R2, queues, D1 and workflows: the prelude writes the simulator's own operation as JSON.
+
+use serde_json::{Value, json};
+use thunderhead_sim::{Error, Op, Outcome, Reply, r2};
+
+use super::Asked;
+use crate::failure::{to_json, type_error};
+use crate::pump::{Answer, Work};
+
+pub fn ask(asked: Asked) -> Result<Work, Value> {
+    let mut op: Value = asked.parse()?;
+    headers(&mut op)?;
+    let mut op: Op = serde_json::from_value(op).map_err(type_error)?;
+    // The bytes of a body travel beside the JSON.
+    if let Op::R2(r2::Op::Put { body, .. } | r2::Op::UploadPart { body, .. }) = &mut op {
+        *body = asked.bytes.unwrap_or(thunderhead_sim::Body::empty());
+    }
+    let reply = asked.pump.env.ask(op);
+    Ok(Box::pin(async move { answer(reply.await) }))
+}
+
+fn answer(outcome: Outcome) -> Answer {
+    match outcome {
+        Ok(Reply::R2(r2::Reply::ObjectBody { object, range, body })) => {
+            let told = json!({ "r2": { "objectBody": { "object": object, "range": range } } });
+            Ok((Some(told.to_string()), Some(body)))
+        }
+        Ok(reply) => Ok((Some(json!(reply).to_string()), None)),
+        Err(error) => Err(to_json(&error)),
+    }
+}
+
+/// Headers may stand in place of a condition or of metadata. They are read where the simulator reads them.
+fn headers(op: &mut Value) -> Result<(), Value> {
+    let Some(options) = op.get_mut("r2").and_then(|r2| r2.get_mut("options")) else {
+        return Ok(());
+    };
+    let refused = |error: r2::ArgumentError| to_json(&Error::R2(error.into()));
+    if let Some(pairs) = pairs(options, "onlyIf") {
+        options["onlyIf"] =
+            json!(r2::Conditional::from_headers(&borrowed(&pairs)).map_err(refused)?);
+    }
+    if let Some(pairs) = pairs(options, "httpMetadata") {
+        options["httpMetadata"] =
+            json!(r2::HttpMetadata::from_headers(&borrowed(&pairs)).map_err(refused)?);
+    }
+    Ok(())
+}
+
+fn pairs(options: &Value, key: &str) -> Option<Vec<(String, String)>> {
+    serde_json::from_value(options.get(key)?.get("headers")?.clone()).ok()
+}
+
+fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
+    pairs.iter().map(|(name, value)| (&**name, &**value)).collect()
+}

@@ -1,0 +1,100 @@
+//! The steps of a workflow.
+
+use std::cell::Cell;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thunderhead_sim::workflow::{Millis, StepConfig, StepError};
+use thunderhead_sim::{Body, Error, Step};
+
+use super::{Asked, done, encoded, time};
+use crate::failure::{to_json, type_error};
+use crate::invocation::{Call, Invocation, Unawaited};
+use crate::pump::Work;
+
+#[derive(Deserialize)]
+struct Do {
+    step: u32,
+    name: String,
+    config: Value,
+    callback: u32,
+}
+
+fn steps(asked: &Asked, number: u32) -> Result<Step, Value> {
+    asked.host.steps.get(number).ok_or_else(|| type_error("there is no such workflow"))
+}
+
+pub fn run(asked: &Asked) -> Result<Work, Value> {
+    let Do { step, name, config, callback } = asked.parse()?;
+    let config: StepConfig = serde_json::from_value(config)
+        .map_err(|_| to_json(&Error::Step(StepError::invalid_config(&name))))?;
+    let (steps, isolate, env) = (steps(asked, step)?, asked.isolate()?, asked.pump.env.clone());
+    Ok(Box::pin(async move {
+        let attempt = Cell::new(0);
+        let work = || {
+            attempt.set(attempt.get() + 1);
+            let json =
+                json!({ "callback": callback, "attempt": attempt.get(), "step": name }).to_string();
+            let call = Call { kind: "step", json, bytes: Body::empty() };
+            let invocation = Invocation::new(isolate.clone(), env.clone(), call, Unawaited::GoOn);
+            async move {
+                let returned = invocation.await.map_err(|thrown| thrown.of_step())?;
+                Ok(Body::from(returned.json))
+            }
+        };
+        encoded(steps.do_with(&name, config, work).await)
+    }))
+}
+
+#[derive(Deserialize)]
+struct Sleep {
+    step: u32,
+    name: String,
+    duration: Millis,
+}
+
+pub fn sleep(asked: &Asked) -> Result<Work, Value> {
+    let Sleep { step, name, duration } = asked.parse()?;
+    let steps = steps(asked, step)?;
+    Ok(Box::pin(async move { done(steps.sleep(&name, duration.0).await) }))
+}
+
+#[derive(Deserialize)]
+struct SleepUntil {
+    step: u32,
+    name: String,
+    until: f64,
+}
+
+pub fn sleep_until(asked: &Asked) -> Result<Work, Value> {
+    let SleepUntil { step, name, until } = asked.parse()?;
+    let steps = steps(asked, step)?;
+    Ok(Box::pin(async move { done(steps.sleep_until(&name, time(until)).await) }))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WaitForEvent {
+    step: u32,
+    name: String,
+    event_type: String,
+    timeout: Option<Millis>,
+}
+
+pub fn wait_for_event(asked: &Asked) -> Result<Work, Value> {
+    let WaitForEvent { step, name, event_type, timeout } = asked.parse()?;
+    let steps = steps(asked, step)?;
+    Ok(Box::pin(async move {
+        let timeout = timeout.map(|timeout| timeout.0);
+        let event = steps.wait_for_event(&name, &event_type, timeout).await;
+        let event = event.map_err(|error| to_json(&error))?;
+        let (payload, at) = (event.payload.text(), event.timestamp.unix_ms());
+        Ok((
+            Some(
+                json!({ "payload": payload, "timestamp": at, "type": event.event_type })
+                    .to_string(),
+            ),
+            None,
+        ))
+    }))
+}

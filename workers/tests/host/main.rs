@@ -1,0 +1,11 @@
+//! Small Workers on the host: what their JavaScript sees, and what their calls do on the cloud.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod bindings;
+mod determinism;
+mod hostile;
+mod language;
+mod objects;
+mod support;
+mod workflows;

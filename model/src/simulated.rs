@@ -1,6 +1,7 @@
 //! The network behind the inference of a simulated cloud, for `--model` and for tests.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use thunderhead::model::{Choice, Model, Numbers};
 use thunderhead_sim::ai::{self, Score};
@@ -10,7 +11,6 @@ use crate::classifier::{Classifier, Label, ModelInfo, Precision, Settings};
 use crate::error::Error;
 use crate::gallery::{self, Drawing};
 use crate::kernel::Kernel;
-use crate::memo::Memo;
 use crate::progress::OnProgress;
 
 /// The pictures of the gallery that clients send. Few, so that the same bytes come again.
@@ -35,28 +35,41 @@ pub fn settings(choice: Choice) -> Option<Settings> {
 pub fn load(choice: Choice, on_progress: OnProgress) -> Result<Model, Error> {
     match settings(choice) {
         None => Ok(Model::stand_in()),
-        Some(settings) => Ok(model(Memo::new(Classifier::load(settings, on_progress)?))),
+        Some(settings) => Ok(model(Classifier::load(settings, on_progress)?)),
     }
 }
 
 /// A loaded network as a simulated system asks it, on any number of threads. The same bytes are looked at once.
-pub fn model(memo: Memo) -> Model {
-    let info = memo.classifier().info();
+///
+/// They are remembered as they are: to compare a few pictures takes a tenth of the time of the hash of one, which
+/// `Memo` computes, and that would be a tenth of a short run.
+pub fn model(classifier: Classifier) -> Model {
+    let info = classifier.info();
     let numbers = match info.kernel {
         Kernel::Tract => Numbers::Stock,
         kernel if kernel.is_bf16() => Numbers::Bf16,
         _ => Numbers::F32,
     };
     let pictures = SENT.map(|name| picture(gallery::find(name).expect("it is in the gallery")));
-    let (details, memo) = (details(info), Arc::new(memo));
+    let (details, seen) = (details(info), Mutex::new(BTreeMap::<Body, Answer>::new()));
     Model::new(Choice::Resnet50(numbers), &details, pictures.into(), move |picture| {
-        match memo.classify(picture.bytes()) {
+        let known = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = known().get(picture) {
+            return answer.clone();
+        }
+        // Nothing is locked while the network runs. Two threads may then ask it the same, which changes nothing.
+        let answer = match classifier.classify(picture.bytes()) {
             Ok(labels) => Ok(labels.iter().map(label).collect()),
             Err(Error::Image(_)) => Err(ai::Error::service(INVALID)),
             Err(other) => panic!("the network has failed: {other}"),
-        }
+        };
+        known().insert(picture.clone(), answer.clone());
+        answer
     })
 }
+
+/// What is remembered of a picture.
+type Answer = Result<Vec<ai::Label>, ai::Error>;
 
 /// Whatever decides the answers: kernels differ in the last digits.
 fn details(info: &ModelInfo) -> String {

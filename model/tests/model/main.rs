@@ -7,4 +7,6 @@ mod golden;
 mod labels;
 mod program;
 mod runs;
+#[path = "../../../tests/support/program.rs"]
+mod support;
 mod uploads;

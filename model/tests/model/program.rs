@@ -1,12 +1,9 @@
 //! The program `thunderhead-model` as a user runs it.
 
-#[path = "../../../tests/support/program.rs"]
-mod support;
-
 use std::path::Path;
 use std::process::Command;
 
-use support::{Done, run, scratch};
+use crate::support::{Done, run, scratch};
 use thunderhead_model::gallery::{self, Drawing};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_thunderhead-model");

@@ -1,12 +1,8 @@
 //! Searches, scripts and failure files with the real network, as a user runs them.
 
-#[path = "../../../tests/support/program.rs"]
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod support;
-
 use std::path::Path;
 
-use support::{Done, run, scratch};
+use crate::support::{Done, run, scratch};
 use thunderhead_model::gallery;
 
 fn model(folder: &Path, args: &[&str]) -> Done {

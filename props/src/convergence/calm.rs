@@ -72,14 +72,16 @@ impl Weather {
 
 type Left = Option<Rc<Vec<Record>>>;
 
+/// What calm runs have left, by variant, requests and weather.
+type Known = BTreeMap<(usize, u64, Weather), (Variant, Left)>;
+
 /// How many calm runs are remembered.
 const KEPT_MAX: usize = 512;
 
 thread_local! {
-    /// What calm runs have left, by variant, requests and weather. An enumeration and a shrinker play the same requests
-    /// thousands of times. The variant is kept, so that no other one takes its place in memory and its number.
-    static KNOWN: RefCell<BTreeMap<(usize, u64, Weather), (Variant, Left)>> =
-        const { RefCell::new(BTreeMap::new()) };
+    /// An enumeration and a shrinker play the same requests thousands of times. The variant is kept, so that no other
+    /// one takes its place in memory and its number.
+    static KNOWN: RefCell<Known> = const { RefCell::new(Known::new()) };
 }
 
 impl Calm<'_> {

@@ -70,7 +70,7 @@ impl Command {
         match self {
             Command::Check(_) => None,
             Command::Explore(args) => Some(args.system.clone()),
-            Command::List(args) => args.what.clone(),
+            Command::List(args) => args.system().map(Into::into),
             Command::Run(args) => input::system_of(&args.scenario.file),
             Command::Trace(args) => input::system_of(&args.scenario.file),
             Command::Replay(args) => input::system_of(&args.file),

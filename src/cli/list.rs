@@ -13,10 +13,17 @@ use super::{Answer, CliError, Given, input};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A system, or one of systems, promises, faults, scenarios [default: everything].
-    pub(super) what: Option<String>,
+    what: Option<String>,
     /// The folder of the scenario scripts.
     #[arg(long, default_value = "scenarios")]
     scenarios: PathBuf,
+}
+
+impl Args {
+    /// The system that is asked for, if no part is.
+    pub(super) fn system(&self) -> Option<&str> {
+        self.what.as_deref().filter(|what| !PARTS.contains(what))
+    }
 }
 
 /// What can be listed by itself.

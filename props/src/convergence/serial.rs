@@ -42,7 +42,8 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let likeliest = [choices - 1, 0].into_iter().chain(1..choices - 1);
     for chosen in likeliest.take(choices) {
         let included = |at: usize| match doubtful.iter().position(|doubt| *doubt == at) {
-            Some(nth) => chosen >> nth & 1 == 1,
+            // Those beyond the limit are missing: such a run is not compared.
+            Some(nth) => nth < DOUBTS_MAX && chosen >> nth & 1 == 1,
             None => true,
         };
         let left: Vec<usize> = (0..attempts.len()).filter(|at| included(*at)).collect();

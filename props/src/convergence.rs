@@ -19,7 +19,7 @@ use crate::promise::Finding;
 use crate::system::Variant;
 use calm::{Calm, GAPS, Gap, Weather};
 use columns::Columns;
-use difference::differences;
+use difference::{Difference, differences};
 use likeness::Likeness;
 use remains::{Record, remains};
 use serial::orders;
@@ -61,29 +61,33 @@ pub fn converges<'a>(
         return Ok(());
     }
     // The nearest calm run is the one to be told of.
+    let storm = Likeness::of(&storm, &ignored);
     let told = tries().filter_map(|(order, gap)| {
         let left = calm.leaves(order, gap, Weather::Benign)?;
-        let differing = differences(&Likeness::of(&storm, &ignored), &Likeness::of(&left, &ignored), &ignored);
-        let first = differing.first()?;
-        let rest = match differing.len() - 1 {
-            0 => String::new(),
-            1 => "; 1 other record differs".into(),
-            more => format!("; {more} other records differ"),
-        };
-        let line = first.columns().iter().map(|name| format!("`.ignoring(\"{name}\", \"why\")`")).collect::<Vec<_>>();
-        let message = format!(
-            "{}{rest}. The calm run, the nearest of {}, plays {}. If this may be so, add {} to the system",
-            first.told(),
-            tries().count(),
-            sequence(order, gap),
-            line.join(" and "),
-        );
+        let differing = differences(&storm, &Likeness::of(&left, &ignored), &ignored);
+        let (what, line) = told(&differing)?;
+        let (count, played) = (tries().count(), sequence(order, gap));
+        let nearest = format!("The calm run, the nearest of {count}, plays {played}");
+        let message = format!("{what}. {nearest}. If this may be so, add {line} to the system");
         Some((differing.len(), message))
     });
     match told.min_by_key(|(size, _)| *size) {
         None => Ok(()),
         Some((_, message)) => Err(Finding::missing(message)),
     }
+}
+
+/// What differs, in words, and the lines that would ignore the first difference.
+fn told(differing: &[Difference<'_>]) -> Option<(String, String)> {
+    let (first, rest) = differing.split_first()?;
+    let rest = match rest.len() {
+        0 => String::new(),
+        1 => "; 1 other record differs".into(),
+        more => format!("; {more} other records differ"),
+    };
+    let columns = first.columns();
+    let lines = columns.iter().map(|name| format!("`.ignoring(\"{name}\", \"why\")`"));
+    Some((first.told() + &rest, lines.collect::<Vec<_>>().join(" and ")))
 }
 
 /// The columns that differ between calm runs of one order.

@@ -72,21 +72,28 @@ pub fn check(
     scenario: &Scenario,
     source: &Source,
 ) -> Result<(Run, Vec<Violation>), SetupError> {
-    let run = play(variant, scenario, source)?;
-    let violations = system.judge(variant, scenario, &run);
-    debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
-    Ok((run, violations))
+    checked(variant, scenario, source, |run| system.judge(variant, scenario, run))
 }
 
-/// Like [`check`], for one of many runs: only a share of them is compared with calm runs.
+/// Plays a scenario that is one of many and judges it; only a share of them is compared with calm runs.
 pub fn check_drawn(
     system: &System,
     variant: &Variant,
     scenario: &Scenario,
     source: &Source,
 ) -> Result<(Run, Vec<Violation>), SetupError> {
+    checked(variant, scenario, source, |run| system.judge_drawn(variant, scenario, run))
+}
+
+fn checked(
+    variant: &Variant,
+    scenario: &Scenario,
+    source: &Source,
+    judge: impl FnOnce(&Run) -> Vec<Violation>,
+) -> Result<(Run, Vec<Violation>), SetupError> {
     let run = play(variant, scenario, source)?;
-    let violations = system.judge_drawn(variant, scenario, &run);
+    let violations = judge(&run);
+    debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
     Ok((run, violations))
 }
 

@@ -51,7 +51,7 @@ const BROKEN: &[&str] = &[
 /// The image pipeline, implementations that hold, and the plans to the letter.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| system(&Model::stand_in()));
 
-/// The same, with this model behind the simulated inference and its pictures in the requests.
+/// Uploads with this model behind the simulated inference and its pictures in the requests.
 pub fn system(model: &Model) -> System {
     let with = |mount: fn(&mut Cloud)| {
         let model = model.clone();

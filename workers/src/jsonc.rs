@@ -1,6 +1,6 @@
 //! JSON with comments and trailing commas, as `wrangler.jsonc` is written.
 
-/// The same as plain JSON. What is left out becomes spaces, so that lines and columns of errors stay true.
+/// Plain JSON of JSON with comments. What is left out becomes spaces, so that lines and columns of errors stay true.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();

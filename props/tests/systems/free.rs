@@ -12,7 +12,7 @@ const SEEDS: u64 = 40;
 /// How many seeds a reference is searched for: the searches of `every.rs` have many more, of which a share is compared.
 const SEEDS_OF_REFERENCES: u64 = 20;
 
-/// The same system without promises of its own.
+/// A system with the variants of this one, and without promises of its own.
 fn bare(system: &System) -> System {
     let mut system = system.clone();
     system.promises.clear();

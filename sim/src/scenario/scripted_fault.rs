@@ -87,7 +87,7 @@ impl Filter {
         self.target.as_deref()
     }
 
-    /// The same calls, of all callers.
+    /// A filter for the calls of all callers.
     pub fn without_caller(&self) -> Filter {
         Filter { caller: None, ..self.clone() }
     }

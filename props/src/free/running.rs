@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use thunderhead_sim::queue::{ConsumerConfig, MessageBody, QueueConfig};
-use thunderhead_sim::r2::BucketConfig;
+use thunderhead_sim::r2::{BucketConfig, EventType, Rule};
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig, WorkflowEvent};
 use thunderhead_sim::{
     AlarmInfo, Body, ClientRequest, Cloud, DurableObject, Env, Error, Fault, MessageBatch,
@@ -280,4 +280,29 @@ fn what_two_calm_runs_do_not_agree_on_is_not_compared() {
     let storm = [(Fault::LoseReply, "client>fetch web*")];
     assert_eq!(broken(&system(drawing), &[(0, "/cat"), (1, "/dog")], &[]), []);
     assert_eq!(broken(&system(drawing), &[(0, "/cat"), (1, "/dog")], &storm), []);
+}
+
+/// `web` stores a photo, R2 notifies `copier`, and that writes a copy.
+fn copying(cloud: &mut Cloud) {
+    let rules = vec![Rule::new("stored", [EventType::ObjectCreate])];
+    cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
+    cloud.bucket("copies", BucketConfig::default());
+    cloud.queue("stored", QueueConfig::default());
+    cloud.worker("web").fetch(|env, request: Request| async move {
+        env.bucket("photos").put("cat", &*request.path).execute().await?;
+        Ok(Response::new(202, ""))
+    });
+    let copy = |env: Env, _: MessageBatch| async move {
+        env.bucket("copies").put("cat", "copy").execute().await?;
+        Ok(())
+    };
+    cloud.worker("copier").queue(&[("stored", ConsumerConfig::default())], copy);
+}
+
+#[test]
+fn what_no_system_can_survive_is_not_compared() {
+    let lost = [(Fault::LoseEvent, "r2.notify photos*")];
+    assert_eq!(broken(&system(copying), &[(0, "/cat")], &lost), []);
+    let late = [(Fault::Fail, "copier>r2.put copies/*")];
+    assert_eq!(broken(&system(copying), &[(0, "/cat")], &late), [], "it is delivered again");
 }

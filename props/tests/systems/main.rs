@@ -12,6 +12,7 @@ mod determinism;
 mod every;
 mod free;
 mod generations;
+mod mistakes;
 mod relay;
 mod search;
 mod uploads;

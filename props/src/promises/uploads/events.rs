@@ -12,7 +12,7 @@ use crate::promise::{Finding, Promise};
 
 pub static ONE_WORKFLOW: Promise = Promise::always(
     "one workflow per event",
-    "no event has two workflow instances, whatever is redelivered, retried, raced or crashed",
+    "no upload of R2's has two workflow instances, by the key and the bytes that they are for, whatever is redelivered, retried, raced or crashed",
     one_workflow,
 );
 
@@ -36,15 +36,17 @@ pub static TRACKED: Promise = Promise::eventually(
 
 fn one_workflow(trace: &Trace) -> Result<(), Finding> {
     let mut event_of: BTreeMap<&str, String> = BTreeMap::new();
+    let mut stored = BTreeSet::new();
     let mut made = BTreeSet::new();
     let mut instance: BTreeMap<String, &str> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
+            Fact::Stored(object) => drop(stored.insert(event_id(&object.key, &object.etag))),
             Fact::Create { id, params, made: new, .. } => {
                 if new && !made.insert(id) {
                     return Err(Finding::at(at, format!("{id} is created twice")));
                 }
-                event_of.entry(id).or_insert_with(|| event_in(params));
+                event_of.entry(id).or_insert_with(|| event_in(params, &stored));
             }
             Fact::Runs(id) => {
                 let event = event_of.get(id).cloned().unwrap_or_default();
@@ -60,10 +62,13 @@ fn one_workflow(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-/// The event that the parameters of a workflow name.
-fn event_in(params: &Body) -> String {
+/// The event that a workflow is for: what R2 has stored under the key and the etag in its parameters. What the
+/// application calls its event counts only if R2 knows nothing of those.
+fn event_in(params: &Body, stored: &BTreeSet<String>) -> String {
     let params: serde_json::Value = serde_json::from_slice(params.bytes()).unwrap_or_default();
-    params["eventId"].as_str().unwrap_or_default().into()
+    let text = |name: &str| params[name].as_str().unwrap_or_default();
+    let event = event_id(text("key"), text("eTag"));
+    if stored.contains(&event) { event } else { text("eventId").into() }
 }
 
 fn statuses(trace: &Trace) -> Result<(), Finding> {
@@ -167,6 +172,15 @@ mod tests {
         let (trace, last) = once.clone().created("one", None).ended();
         assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last - 1));
         let (trace, last) = once.created("one", Some("other")).ended();
+        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn a_second_instance_is_rejected_whatever_the_application_calls_its_event() {
+        let mut named = Story::default();
+        named.stored("one", 1).created_as("one", "a").stored("two", 2).created_as("two", "b");
+        assert_eq!(one_workflow(&named.trace()), Ok(()));
+        let (trace, last) = named.created_as("one", "c").ended();
         assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last));
     }
 

@@ -20,6 +20,8 @@ pub struct Story {
     history: History,
     row: Option<Row>,
     calls: u32,
+    /// The last call by which the agent looked at R2.
+    look: u32,
 }
 
 impl Story {
@@ -56,6 +58,23 @@ impl Story {
         let op = Op::Notify { queue: "uploads".into(), event };
         self.history.calls("r2", self.calls, op.clone());
         self.history.answered(self.calls, op, Ok(sent(message)));
+        self
+    }
+
+    /// R2 answers the agent what it holds. The answer is on its way.
+    pub fn looked(&mut self) -> &mut Story {
+        self.calls += 1;
+        self.look = self.calls;
+        let op = Op::R2(r2::Op::head("images", KEY));
+        self.history.calls("ORGANIZATION:acme", self.look, op.clone());
+        self.history.answered(self.look, op, Ok(Reply::R2(r2::Reply::NotFound)));
+        self
+    }
+
+    /// The agent has the last answer of R2.
+    pub fn heard(&mut self) -> &mut Story {
+        let reply = Reply::R2(r2::Reply::NotFound);
+        self.history.returns("ORGANIZATION:acme", self.look, reply);
         self
     }
 
@@ -97,7 +116,17 @@ impl Story {
         let event = event_of(bytes);
         let usual = format!("imgcls_{event}");
         let id = id.unwrap_or(&usual);
-        let params = format!(r#"{{"eventId":"{event}"}}"#);
+        self.instance(id, format!(r#"{{"eventId":"{event}"}}"#))
+    }
+
+    /// An instance for these bytes is created, by an application that has a name of its own for the event.
+    pub fn created_as(&mut self, bytes: &str, event: &str) -> &mut Story {
+        let etag = object(bytes).etag;
+        let params = format!(r#"{{"key":"{KEY}","eTag":"{etag}","eventId":"{event}"}}"#);
+        self.instance(event, params)
+    }
+
+    fn instance(&mut self, id: &str, params: String) -> &mut Story {
         let op = Op::Workflow(workflow::Op::create("OrganizationWorkflow", id, params));
         let reply = Reply::Workflow(workflow::Reply::Instance { id: id.into() });
         self.history.effect_of(op, Ok(reply));

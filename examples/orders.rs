@@ -6,7 +6,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, collections::BTreeSet, rc::Rc};
 
-use thunderhead::props::{Finding, Promise, System, Variant};
+use thunderhead::props::{Finding, Promise, System, Variant, history::served};
 use thunderhead::sim::workflow::{CreateOptions, WorkflowConfig, WorkflowEvent};
 use thunderhead::sim::*;
 
@@ -113,34 +113,23 @@ static EVERY: Promise = Promise::eventually(
     "an order that was answered with 202 is charged when the storm is over",
     |trace| {
         let paid: BTreeSet<String> = charges(trace).into_iter().map(|(_, order)| order).collect();
-        let answers = answered(trace, "shop");
-        let accepted = answers.iter().filter(|(_, _, response)| response.status == 202);
-        let lost = accepted.map(|(_, path, _)| name(path)).find(|order| !paid.contains(order));
+        let accepted = served(trace, "shop").filter(|(_, _, response)| response.status == 202);
+        let mut orders = accepted.map(|(_, request, _)| name(&request.path));
+        let lost = orders.find(|order| !paid.contains(order));
         lost.map_or(Ok(()), |order| Err(Finding::missing(format!("{order} is not charged"))))
     },
 );
 
 /// The orders that the provider charged for, each with the event at which it did.
 fn charges(trace: &Trace) -> Vec<(usize, String)> {
-    let answers = answered(trace, "payments").into_iter();
+    let answers = served(trace, "payments");
     let charged = answers.filter(|(_, _, response)| response.body.text() == Some("charged"));
-    charged.map(|(at, path, _)| (at, name(&path))).collect()
+    charged.map(|(at, request, _)| (at, name(&request.path))).collect()
 }
 
 /// `ann-o1` of `/ann-o1` and of `/ann-o1-174`.
 fn name(path: &str) -> String {
     path[1..].split('-').take(2).collect::<Vec<_>>().join("-")
-}
-
-/// What a worker answered to each request, whether or not the answer arrived.
-fn answered(trace: &Trace, worker: &str) -> Vec<(usize, String, Response)> {
-    let ends = trace.events().iter().enumerate().filter_map(|(at, event)| {
-        let EventKind::End { call, outcome } = event.kind else { return None };
-        let Op::Fetch { to, request } = trace.op(call) else { return None };
-        let Ok(Reply::Fetch(response)) = trace.outcome(outcome) else { return None };
-        (**to == *worker).then(|| (at, request.path.to_string(), response.clone()))
-    });
-    ends.collect()
 }
 
 // The rest.

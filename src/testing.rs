@@ -183,32 +183,35 @@ pub fn deterministic(system: &System, variant: &Variant, runs: u64) {
         let (scenario, source) = search::of_seed(system, seed, strategy, MAX_CRASHES);
         let (first, _) = draw(system, variant, &scenario, &source);
         let (second, _) = draw(system, variant, &scenario, &source);
-        if let Some(at) = parting(&first, &second) {
-            let line = |run: &Run| match run.trace.events().len() {
-                events if at < events => run.trace.line(at),
-                _ => "nothing: the run is over".into(),
-            };
+        if let Some((first, second)) = parting(&first, &second) {
             let name = format!("{} {}", system.name, variant.name);
             panic!(
-                "{name} is not deterministic: two runs of seed {seed} part at event {}\n  first   {}\n  second  {}\n\
+                "{name} is not deterministic: two runs of seed {seed} part here\n  first   {first}\n  second  {second}\n\
                  The code depends on something that no run decides: a clock, the order of a hash map, randomness of the \
                  system, a thread, or a static that remembers.",
-                at + 1,
-                line(&first),
-                line(&second),
             );
         }
     }
 }
 
-/// The first event in which two runs differ.
-fn parting(first: &Run, second: &Run) -> Option<usize> {
+/// The first lines in which two runs differ. Nothing in them is abbreviated: the difference may be in what is cut.
+fn parting(first: &Run, second: &Run) -> Option<(String, String)> {
     if first.trace.hash() == second.trace.hash() {
         return None;
     }
-    let events = first.trace.events().len().max(second.trace.events().len());
-    let line = |run: &Run, at| (at < run.trace.events().len()).then(|| run.trace.line(at));
-    (0..events).find(|at| line(first, *at) != line(second, *at)).or(Some(0))
+    let (first, second) = (first.trace.wide(), second.trace.wide());
+    let (mut first, mut second) = (first.lines(), second.lines());
+    loop {
+        let or_over = |line: Option<&str>| line.unwrap_or("nothing: the run is over").to_string();
+        match (first.next(), second.next()) {
+            (None, None) => {
+                let alike = "a history that reads alike, with other contents";
+                return Some((alike.into(), alike.into()));
+            }
+            (one, other) if one != other => return Some((or_over(one), or_over(other))),
+            _ => {}
+        }
+    }
 }
 
 fn play(
@@ -248,6 +251,7 @@ fn told(found: &Found, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use thunderhead_props::proptest::test_runner::{Config, TestError, TestRng, TestRunner};
     use thunderhead_props::storm;
@@ -314,6 +318,26 @@ mod tests {
         let said = message(|| deterministic(&system, system.reference(), 9));
         assert!(said.contains("leaky reference is not deterministic"), "{said}");
         assert!(said.contains("\n  first   ") && said.contains("\n  second  "), "{said}");
+    }
+
+    /// A worker that counts its runs, and tells the number where a line of a history is cut.
+    fn remembering(cloud: &mut Cloud) {
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        cloud.worker("web").fetch(|env, _: Request| async move {
+            env.log(format!("{}{}", "x".repeat(300), RUNS.fetch_add(1, Ordering::Relaxed)));
+            Ok(Response::new(200, ""))
+        });
+    }
+
+    #[test]
+    fn a_difference_in_what_a_line_leaves_out_is_shown() {
+        let ask = || vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+        let system = System::new("counting", "", Variant::holds("reference", "", remembering))
+            .with_workload(move |_| ask());
+        let said = message(|| deterministic(&system, system.reference(), 1));
+        let line = |of: &str| said.lines().find_map(|line| line.strip_prefix(of));
+        assert!(line("  first   ").is_some_and(|line| line.contains("log")), "{said}");
+        assert_ne!(line("  first   "), line("  second  "), "{said}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Readers over a history: what a promise usually wants to know, without the layout of the trace.
 //!
-//! Each takes a [`Trace`](thunderhead_sim::Trace) and tells one thing: [`rows`] what the tables hold at a moment,
-//! [`exchanges`] which requests were made and how they were answered, [`stored`] and [`contents`] what buckets were
+//! Each takes a [`Trace`](thunderhead_sim::Trace) and tells one thing: [`rows`] what the tables hold at a moment
+//! and [`changes`] how a table came to that, [`exchanges`] which requests were made and how they were answered, [`stored`] and [`contents`] what buckets were
 //! given and hold, [`messages`] what became of every message, [`instances`] of every instance of a workflow,
 //! and [`served`] what a worker, such as a service outside the cloud, was asked to do and has done.
 //!
@@ -10,7 +10,7 @@
 //! use thunderhead_props::Finding;
 //! use thunderhead_sim::Trace;
 //!
-//! /// Whoever was told that a photo is stored finds it there in the end.
+//! /// A photo of which a client was told that it is stored is there in the end.
 //! fn every_photo(trace: &Trace) -> Result<(), Finding> {
 //!     let kept = contents(trace);
 //!     for exchange in exchanges(trace).filter(|exchange| exchange.is_ok()) {
@@ -33,4 +33,4 @@ pub use bucket::{Contents, Stored, contents, contents_before, stored};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};
-pub use rows::{Held, Rows, rows, rows_before};
+pub use rows::{Held, Rows, changes, rows, rows_before};

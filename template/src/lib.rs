@@ -5,12 +5,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use thunderhead::props::{Finding, Promise, System, Variant};
+use thunderhead::props::{Finding, Promise, System, Variant, history};
 use thunderhead::sim::queue::{ConsumerConfig, MessageBody, QueueConfig};
 use thunderhead::sim::workflow::{CreateOptions, WorkflowConfig, WorkflowEvent};
 use thunderhead::sim::{
-    Body, ClientRequest, Cloud, DurableObject, Env, Error, EventKind, MessageBatch, ObjectState, Op,
-    Reply, Request, Response, Rng, Step, Time, Trace,
+    Body, ClientRequest, Cloud, DurableObject, Env, Error, MessageBatch, ObjectState, Request, Response,
+    Rng, Step, Time, Trace,
 };
 
 // The application.
@@ -104,7 +104,7 @@ static ONCE: Promise = Promise::always(
     "however often a step or a message comes, its order is in the ledger once",
     |trace| {
         let mut seen = BTreeSet::new();
-        let again = booked(trace).into_iter().find(|(_, order)| !seen.insert(order.clone()));
+        let again = booked(trace).find(|(_, order)| !seen.insert(*order));
         again.map_or(Ok(()), |(event, order)| {
             Err(Finding::at(event, format!("{order} is booked twice")))
         })
@@ -115,32 +115,22 @@ static EVERY: Promise = Promise::eventually(
     "every accepted order is booked",
     "an order that was answered with 202 is in the ledger when the storm is over",
     |trace| {
-        let booked: BTreeSet<String> = booked(trace).into_iter().map(|(_, order)| order).collect();
-        let lost = accepted(trace).into_iter().find(|order| !booked.contains(order));
+        let booked: BTreeSet<&str> = booked(trace).map(|(_, order)| order).collect();
+        let lost = accepted(trace).find(|order| !booked.contains(order));
         lost.map_or(Ok(()), |order| Err(Finding::missing(format!("{order} is not booked"))))
     },
 );
 
 /// The bookings, each with the event that kept it.
-fn booked(trace: &Trace) -> Vec<(usize, String)> {
-    let mut booked = Vec::new();
-    for (at, event) in trace.events().iter().enumerate() {
-        let EventKind::Rows { changes } = &event.kind else { continue };
-        let orders = changes.iter().filter_map(|change| change.value_after("name"));
-        booked.extend(orders.map(|order| (at, order.to_string())));
-    }
-    booked
+fn booked(trace: &Trace) -> impl Iterator<Item = (usize, &str)> {
+    let changes = history::changes(trace, "booking");
+    changes.filter_map(|(at, change)| Some((at, change.value_after("name")?.as_str()?)))
 }
 
-/// The orders for which a client was answered 202, quoted as a row shows them.
-fn accepted(trace: &Trace) -> Vec<String> {
-    let answers = trace.events().iter().filter_map(|event| {
-        let EventKind::Return { call, outcome } = event.kind else { return None };
-        let Op::Fetch { request, .. } = trace.op(call) else { return None };
-        let Ok(Reply::Fetch(response)) = trace.outcome(outcome) else { return None };
-        (response.status == 202).then(|| format!("'{}'", &request.path[1..]))
-    });
-    answers.collect()
+/// The orders for which a client was answered 202.
+fn accepted(trace: &Trace) -> impl Iterator<Item = &str> {
+    let answered = history::exchanges(trace).filter(|exchange| exchange.is_ok());
+    answered.map(|exchange| &exchange.request.path[1..])
 }
 
 // The system: its variants, what it is sent, and what it promises.

@@ -54,6 +54,21 @@ pub fn rows_before(trace: &Trace, event: usize) -> Rows<'_> {
     rows
 }
 
+/// Every change of a row of a table, whoever owns it, with the index of the event that kept it.
+pub fn changes<'a>(
+    trace: &'a Trace,
+    table: &str,
+) -> impl Iterator<Item = (usize, &'a RowChange)> {
+    trace.events().iter().enumerate().flat_map(move |(at, event)| {
+        let changes: &[RowChange] = match &event.kind {
+            EventKind::Rows { changes } => changes,
+            _ => &[],
+        };
+        let of_table = move |change: &&RowChange| *change.table == *table;
+        changes.iter().filter(of_table).map(move |change| (at, change))
+    })
+}
+
 impl<'a> Rows<'a> {
     /// The rows of a table, whoever owns it, in the order in which they were inserted.
     pub fn of(&self, table: &str) -> impl Iterator<Item = Held<'a>> {
@@ -114,5 +129,8 @@ mod tests {
         assert_eq!(names(&rows_before(&trace, 3)), ["Tom", "Felix"]);
         assert_eq!(names(&rows(&trace)), ["Felix"]);
         assert_eq!(rows(&trace).of("dogs").count(), 0);
+        let events: Vec<usize> = changes(&trace, "cats").map(|(at, _)| at).collect();
+        assert_eq!(events, [0, 1, 2, 3]);
+        assert_eq!(changes(&trace, "dogs").count(), 0);
     }
 }

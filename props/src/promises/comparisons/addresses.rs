@@ -1,6 +1,6 @@
 //! Probes go to public addresses only.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use thunderhead_sim::Trace;
 
@@ -23,22 +23,68 @@ fn public(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
+/// Blocks of IPv4 that are not the public internet, by the registry of special-purpose addresses. The list is the
+/// promise's own: taken from the application, it would excuse what the application forgets.
+const INSIDE: [(Ipv4Addr, u32); 15] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 4),
+    (Ipv4Addr::new(240, 0, 0, 0), 4),
+];
+
+/// Zones of names that mean something only inside a network.
+const ZONES: [&str; 6] =
+    ["home.arpa", "internal", "local", "localdomain", "localdomain6", "localhost"];
+
 /// Whether a host is inside a network, as far as its name tells. Workers and clients have names
 /// without dots, and are no addresses at all.
 fn is_inside(host: &str) -> bool {
-    let host = host.trim_start_matches('[').split(']').next().unwrap_or(host);
-    match host.parse::<IpAddr>() {
+    let name = without_port(host);
+    match name.parse::<IpAddr>() {
         Ok(IpAddr::V4(address)) => {
-            address.is_loopback()
-                || address.is_private()
-                || address.is_link_local()
-                || address.is_unspecified()
+            let within = |(block, length): &(Ipv4Addr, u32)| {
+                address.to_bits() >> (32 - length) == block.to_bits() >> (32 - length)
+            };
+            INSIDE.iter().any(within)
         }
         Ok(IpAddr::V6(address)) => {
-            let first = address.segments()[0];
+            // Outside of 2000::/3 nothing is public. Inside it, Teredo and 6to4 carry an IPv4 address.
+            let [first, second, ..] = address.segments();
             first & 0xe000 != 0x2000
+                || first == 0x2002
+                || first == 0x2001 && (second < 0x200 || second == 0xdb8)
+                || first == 0x3fff && second < 0x1000
         }
-        Err(_) => [".internal", ".local", ".localhost"].iter().any(|zone| host.ends_with(zone)),
+        Err(_) => {
+            let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
+            let inside = |zone: &&str| {
+                name.strip_suffix(*zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+            };
+            ZONES.iter().any(inside)
+        }
+    }
+}
+
+/// The host alone, of one that may have a port and brackets.
+fn without_port(host: &str) -> &str {
+    if let Some(address) = host.strip_prefix('[') {
+        return address.split(']').next().unwrap_or(address);
+    }
+    match host.split_once(':') {
+        // Two colons are an address of IPv6 without brackets.
+        Some((name, port)) if !port.contains(':') => name,
+        _ => host,
     }
 }
 
@@ -61,6 +107,24 @@ mod tests {
             ("[::ffff:a9fe:a9fe]", true),
             ("[64:ff9b::7f00:1]", true),
             ("metadata.google.internal", true),
+            ("8.8.8.8:8080", false),
+            ("prod.example:8443", false),
+            ("127.0.0.1:8080", true),
+            ("[::1]:443", true),
+            ("::1", true),
+            ("router.local:80", true),
+            ("localhost", true),
+            ("localhost6.localdomain6", true),
+            ("notlocalhost.example", false),
+            ("100.64.0.1", true),
+            ("100.128.0.1", false),
+            ("192.0.2.7", true),
+            ("198.19.255.1", true),
+            ("224.0.0.1", true),
+            ("255.255.255.255", true),
+            ("[2002:7f00:1::]", true),
+            ("[2001::1]", true),
+            ("[2001:db8::1]", true),
         ] {
             let mut story = Story::default();
             story.fetched(host);

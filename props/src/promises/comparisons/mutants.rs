@@ -8,7 +8,7 @@ use thunderhead_sim::sqlite::{Row, RowChange, Value};
 use thunderhead_sim::{Event, EventKind, Op, Reply, Request, Response, Time, Trace};
 
 /// The pair that a story is about.
-const PAIR: (&str, &str) = ("https://l.example/", "https://r.example/");
+pub const PAIR: (&str, &str) = ("https://l.example/", "https://r.example/");
 /// A pair that shares its left side with the story's pair.
 pub const OTHER: (&str, &str) = ("https://l.example/", "https://other.example/");
 const STORE: u16 = 0;
@@ -115,6 +115,12 @@ impl Story {
     /// A client asks for a comparison to be made.
     pub fn compare(&mut self, call: u32, name: &str) -> &mut Story {
         self.asked(call, Request::new("POST", "/compare", name))
+    }
+
+    /// A client asks for a comparison of a pair.
+    pub fn compare_pair(&mut self, call: u32, pair: (&str, &str), name: &str) -> &mut Story {
+        let body = json!({ "leftUrl": pair.0, "rightUrl": pair.1, "requestId": name });
+        self.asked(call, Request::new("POST", "/compare", body.to_string()))
     }
 
     /// A client asks where comparison `n` stands.

@@ -10,15 +10,16 @@ use crate::promises::count;
 
 pub static ONE_PER_REQUEST: Promise = Promise::always(
     "one comparison per request",
-    "a request that is sent again is answered with the same id, makes no second comparison, and brings none back that was evicted",
+    "a request that is sent again is answered with the same id, makes no second comparison of its pair, and brings none back that was evicted",
     one_per_request,
 );
 
 fn one_per_request(trace: &Trace) -> Result<(), Finding> {
     let mut asked: BTreeMap<u32, &Request> = BTreeMap::new();
-    let mut requests = BTreeSet::new();
+    let mut requests = Requests::default();
     let mut answers: BTreeMap<&Request, String> = BTreeMap::new();
     let mut created = BTreeSet::new();
+    let mut of_pair: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Asked { call, request } if is_compare(request) => {
@@ -40,12 +41,14 @@ fn one_per_request(trace: &Trace) -> Result<(), Finding> {
                     if !created.insert(new.id) {
                         return Err(Finding::at(at, format!("{} has come back", new.id)));
                     }
-                    if created.len() > requests.len() {
-                        let (many, few) = (created.len(), requests.len());
+                    let many = of_pair.entry(new.pair).or_default();
+                    *many += 1;
+                    let few = requests.for_pair(new.pair);
+                    if *many > few {
+                        let came = count(few, "request");
                         let message = format!(
-                            "{} is comparison number {many}, and {} came",
-                            new.id,
-                            count(few, "request")
+                            "{} is comparison number {many} of its pair, and {came} came",
+                            new.id
                         );
                         return Err(Finding::at(at, message));
                     }
@@ -55,6 +58,34 @@ fn one_per_request(trace: &Trace) -> Result<(), Finding> {
         }
     }
     Ok(())
+}
+
+/// The requests for comparisons that came, each once, however often it was sent.
+#[derive(Default)]
+struct Requests<'a> {
+    all: BTreeSet<&'a Request>,
+    by_pair: BTreeMap<(String, String), usize>,
+}
+
+impl<'a> Requests<'a> {
+    fn insert(&mut self, request: &'a Request) {
+        if self.all.insert(request) {
+            *self.by_pair.entry(pair(request)).or_default() += 1;
+        }
+    }
+
+    /// How many requests asked for this pair. A pair that none names as it is written in the row may be any of them:
+    /// an application may write addresses in another way than its clients.
+    fn for_pair(&self, (left, right): (&str, &str)) -> usize {
+        self.by_pair.get(&(left.into(), right.into())).copied().unwrap_or(self.all.len())
+    }
+}
+
+/// The addresses that a request names.
+fn pair(request: &Request) -> (String, String) {
+    let json: serde_json::Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+    let url = |key: &str| json[key].as_str().unwrap_or_default().to_string();
+    (url("leftUrl"), url("rightUrl"))
 }
 
 fn is_compare(request: &Request) -> bool {
@@ -69,7 +100,7 @@ fn comparison_id(response: &Response) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::promises::comparisons::mutants::{Story, id};
+    use crate::promises::comparisons::mutants::{OTHER, PAIR, Story, id};
 
     #[test]
     fn a_request_that_is_repeated_and_answered_alike_is_as_it_should_be() {
@@ -87,8 +118,18 @@ mod tests {
         assert_eq!(finding.event, Some(3));
         assert_eq!(
             finding.message,
-            format!("{} is comparison number 2, and 1 request came", id(2))
+            format!("{} is comparison number 2 of its pair, and 1 request came", id(2))
         );
+    }
+
+    #[test]
+    fn a_request_for_another_pair_does_not_excuse_a_second_comparison() {
+        let mut story = Story::default();
+        story.compare_pair(0, PAIR, "a").compare_pair(1, OTHER, "b").created(&[1]);
+        assert_eq!(one_per_request(&story.trace()), Ok(()));
+        story.created(&[2]);
+        let finding = one_per_request(&story.trace()).unwrap_err();
+        assert_eq!(finding.event, Some(3));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub fn system(name: &str) -> Result<System, CliError> {
 }
 
 fn load(folder: &Path) -> Result<Worker, CliError> {
-    Worker::load(folder).map_err(|why| CliError::Input(printable(&why).into_owned()))
+    Worker::load(folder, None).map_err(|why| CliError::Input(printable(&why).into_owned()))
 }
 
 /// Plays every request of a Worker's `storm.http` in the calm, one long after the other.

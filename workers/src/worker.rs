@@ -37,8 +37,8 @@ pub struct Worker {
 impl Worker {
     /// Reads a folder: a configuration of wrangler's, the files that it names, and `storm.http` if there is one. The
     /// error says what keeps the Worker from running.
-    pub fn load(folder: &Path) -> Result<Worker, String> {
-        let app = App::load(folder)?;
+    pub fn load(folder: &Path, environment: Option<&str>) -> Result<Worker, String> {
+        let app = App::load(folder, environment)?;
         let path = folder.join(STORM);
         let told = |why: String| format!("{}: {why}", path.display());
         match std::fs::read_to_string(&path) {

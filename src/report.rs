@@ -35,7 +35,7 @@ pub fn explain(failing: &Failing) -> String {
     let promise = promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
     let event = match violation.finding.event {
         Some(at) => run.trace.line(at).trim_start().to_string(),
-        None => "no single event: something that should have happened did not".into(),
+        None => "no single event: it is about what is there, or is not, in the end".into(),
     };
     let mut text = String::new();
     let message = run.trace.abbreviated(&violation.finding.message);

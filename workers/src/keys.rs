@@ -85,7 +85,11 @@ impl Config {
                 notes.push(format!("{file}: `{key}` is not simulated: its files are not served"));
             } else if !DEPLOYMENT.contains(&&**key) && !MISSING.iter().any(|(known, _)| known == key) {
                 let known = READ.iter().chain(&DEPLOYMENT).copied().chain(MISSING.map(|(known, _)| known));
-                notes.push(format!("{file}: `{key}` is not understood and changes nothing; {}", closest(key, known)));
+                // The whole list would hide the rest of what is said.
+                let advice = closest(key, known);
+                let meant = advice.split_once('?').map(|(meant, _)| format!("; {meant}?"));
+                let meant = meant.unwrap_or_default();
+                notes.push(format!("{file}: `{key}` is not understood and changes nothing{meant}"));
             }
         }
         notes

@@ -33,7 +33,7 @@ const RUNS: (u64, u64) = (1_000, 60);
 
 fn system(name: &str) -> System {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples/workers").join(name);
-    Worker::load(&folder, None).unwrap_or_else(|why| panic!("{why}")).system(name.to_string())
+    Worker::load(&folder, None).unwrap_or_else(|why| panic!("{why}")).system(name.to_string(), name.to_string())
 }
 
 /// The first of these seeds that breaks a promise.

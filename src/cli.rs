@@ -70,11 +70,17 @@ impl Command {
     /// The systems that the command is about, by its own word or by that of its script.
     fn named(&self) -> Vec<Named> {
         let (names, environment) = match self {
-            Command::Check(args) => (args.systems.iter().map(|name| Named::new(name)).collect(), &args.env),
+            Command::Check(args) => {
+                (args.systems.iter().map(|name| Named::new(name)).collect(), &args.env)
+            }
             Command::Explore(args) => (vec![Named::new(&args.system)], &args.env),
             Command::List(args) => (args.system().map(Named::new).into_iter().collect(), &args.env),
-            Command::Run(args) => (input::named(&args.scenario.file).into_iter().collect(), &args.env),
-            Command::Trace(args) => (input::named(&args.scenario.file).into_iter().collect(), &None),
+            Command::Run(args) => {
+                (input::named(&args.scenario.file).into_iter().collect(), &args.env)
+            }
+            Command::Trace(args) => {
+                (input::named(&args.scenario.file).into_iter().collect(), &None)
+            }
             Command::Replay(args) => (input::named(&args.file).into_iter().collect(), &None),
         };
         let names = names.into_iter();
@@ -216,7 +222,10 @@ pub fn main(systems: &[&System]) -> ExitCode {
         }
         let (systems, model) = (Catalogue::new(systems)?, &Model::stand_in());
         let program = &program;
-        answer(Given { systems, model, models: None, program, json: cli.json, workers: &[] }, &cli.command)
+        answer(
+            Given { systems, model, models: None, program, json: cli.json, workers: &[] },
+            &cli.command,
+        )
     });
     print(answer, cli.json)
 }

@@ -88,7 +88,10 @@ fn no_message_dies(trace: &Trace) -> Result<(), Finding> {
                 (Fate::DeadLettered { .. }, _) => ", which nobody reads".into(),
                 _ => String::new(),
             };
-            return Err(Finding::at(at, format!("message {id} of {queue} is given up: {fate}{why}")));
+            return Err(Finding::at(
+                at,
+                format!("message {id} of {queue} is given up: {fate}{why}"),
+            ));
         }
     }
     Ok(())

@@ -101,7 +101,11 @@ fn one(given: Given, name: &str) -> Result<Answer, CliError> {
     let notes = match given.worker(system) {
         // Nothing is known of it: it has no variants, and no promises but those that everybody makes.
         Some(loaded) => {
-            let _ = writeln!(text, "{}: {}. It is judged by these promises:", system.name, system.about);
+            let _ = writeln!(
+                text,
+                "{}: {}. It is judged by these promises:",
+                system.name, system.about
+            );
             tell(&mut text, system.promises());
             exceptions(&mut text, system);
             loaded.notes()

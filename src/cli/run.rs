@@ -26,7 +26,8 @@ pub struct Args {
 pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     if args.scenario.file.is_dir() {
         let loaded = given.workers.first();
-        let loaded = loaded.ok_or_else(|| CliError::Input("the folder has no readable name".into()))?;
+        let loaded =
+            loaded.ok_or_else(|| CliError::Input("the folder has no readable name".into()))?;
         return worker::run(given.program, loaded, args.wide);
     }
     let playable = args.scenario.playable(given)?;

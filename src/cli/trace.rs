@@ -47,7 +47,8 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
         Format::Mermaid => run.trace.to_mermaid(),
         Format::Html => {
             let broken = played.violations.iter();
-            let broken = broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
+            let broken =
+                broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
             run.trace.to_html_with(&playable.file.script.story, &broken.collect::<Vec<_>>())
         }
     };

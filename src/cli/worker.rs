@@ -48,7 +48,8 @@ impl Named {
     fn place(&self) -> Option<(PathBuf, Option<String>)> {
         let folder = |name: &str| {
             let home = self.home.iter().map(|home| home.join(name));
-            let folder = |path: PathBuf| if path.as_os_str().is_empty() { ".".into() } else { path };
+            let folder =
+                |path: PathBuf| if path.as_os_str().is_empty() { ".".into() } else { path };
             home.map(folder).chain([PathBuf::from(name)]).find(|path| path.is_dir())
         };
         if let Some(found) = folder(&self.name) {
@@ -86,7 +87,8 @@ impl Loaded {
 
     /// What its author should know before anything is played.
     pub fn notes(&self) -> Vec<String> {
-        let environment = self.environment.iter().map(|name| format!("the environment `{name}` is used"));
+        let environment =
+            self.environment.iter().map(|name| format!("the environment `{name}` is used"));
         let notes = environment.chain(self.worker.notes());
         notes.map(|note| format!("note: {}", printable(&note))).collect()
     }
@@ -101,13 +103,17 @@ impl Loaded {
             return Ok(Vec::new());
         }
         let folder = input::shown(&self.folder);
-        let told = |one: &&Answered| format!("{}: {}", printable(&one.request), printable(&one.answer));
+        let told =
+            |one: &&Answered| format!("{}: {}", printable(&one.request), printable(&one.answer));
         if endless || failed.len() == calm.answered.len() {
             let why = match endless {
                 true => "a request uses up all processor time in the calm",
                 false => "every request fails in the calm, so a storm would show nothing",
             };
-            let lines = failed.iter().map(told).chain(calm.logs.iter().map(|log| printable(log).into_owned()));
+            let lines = failed
+                .iter()
+                .map(told)
+                .chain(calm.logs.iter().map(|log| printable(log).into_owned()));
             let lines: String = lines.take(SHOWN).map(|line| format!("\n  {line}")).collect();
             return Err(CliError::Input(format!(
                 "{folder}: {why}:{lines}\n`{program} run {folder}` shows all of it"
@@ -128,7 +134,8 @@ fn relative(from: &Path, to: &Path) -> PathBuf {
         real.unwrap_or_else(|_| path.into())
     };
     let (from, to) = (whole(from), whole(to));
-    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let shared =
+        from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     if shared <= 1 {
         return to;
     }
@@ -195,7 +202,7 @@ fn advice(worker: &Worker, program: &str, folder: &Path) -> String {
         return format!("\n`{program} explore {folder}` plays them in the storm\n");
     }
     format!(
-        "\nThere is no {folder}/storm.http, so one `GET /` was sent. Write your requests there, separated by `###`:\n\n  \
+        "\nThere is no {folder}/storm.http, so nothing else was sent. Write your requests there, separated by `###`:\n\n  \
          POST /orders\n  content-type: application/json\n\n  {{\"product\": \"tea\"}}\n  ###\n  GET /orders\n"
     )
 }
@@ -206,6 +213,7 @@ struct Answered {
     answer: String,
     status: Option<u16>,
     body: Option<String>,
+    threw: bool,
 }
 
 impl Answered {
@@ -230,7 +238,12 @@ impl Answered {
                 _ => None,
             })
         });
-        let request = format!("{} {}", sent.request.method, sent.request.path);
+        let (method, path) = (&*sent.request.method, &*sent.request.path);
+        let request = match method {
+            // The path of a trigger is the trigger.
+            "SCHEDULED" => format!("{method} {}", path.trim_start_matches('/').replace('+', " ")),
+            _ => format!("{method} {path}"),
+        };
         match outcome {
             Some(Ok(Reply::Fetch(response))) => {
                 let body = response.body.text().map(str::to_string);
@@ -241,21 +254,23 @@ impl Answered {
                     answer: format!("{} {shown}", response.status),
                     status: Some(response.status),
                     body,
+                    threw: false,
                 }
             }
-            Some(Ok(other)) => {
-                Answered { request, answer: other.to_string(), status: None, body: None }
-            }
-            Some(Err(error)) => {
-                Answered { request, answer: format!("error: {error}"), status: None, body: None }
-            }
-            None => Answered { request, answer: "no answer".into(), status: None, body: None },
+            Some(Ok(other)) => Answered::without_status(request, other.to_string(), false),
+            Some(Err(error)) => Answered::without_status(request, format!("error: {error}"), true),
+            None => Answered::without_status(request, "no answer".into(), false),
         }
     }
 
-    /// Whether the Worker threw, or answered that something is wrong with it.
+    fn without_status(request: String, answer: String, threw: bool) -> Answered {
+        Answered { request, answer, status: None, body: None, threw }
+    }
+
+    /// Whether the Worker threw, or answered that something is wrong with it. What is not answered at all is for the
+    /// promises to tell.
     fn failed(&self) -> bool {
-        self.status.is_none_or(|status| status >= 500)
+        self.threw || self.status.is_some_and(|status| status >= 500)
     }
 
     fn document(&self) -> Value {

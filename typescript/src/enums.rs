@@ -19,7 +19,10 @@ impl<'a> Stripper<'a> {
     pub fn enumeration(&mut self, it: &TSEnumDeclaration<'a>) {
         let name = it.id.name.as_str();
         let body = it.body.span;
-        self.edits.replace(Span::new(it.span.start, body.start + 1), format!("var {name}; (({name}) => {{"));
+        self.edits.replace(
+            Span::new(it.span.start, body.start + 1),
+            format!("var {name}; (({name}) => {{"),
+        );
         let outer = self.members.take();
         let mut members = Members { of: name.into(), names: BTreeSet::new() };
         let mut before: Option<String> = None;
@@ -60,7 +63,8 @@ impl<'a> Stripper<'a> {
             before = Some(place);
         }
         self.members = outer;
-        self.edits.replace(Span::new(body.end - 1, body.end), format!("}})({name} || ({name} = {{}}));"));
+        self.edits
+            .replace(Span::new(body.end - 1, body.end), format!("}})({name} || ({name} = {{}}));"));
     }
 }
 

@@ -68,7 +68,9 @@ impl<'a> Stripper<'a> {
             for (at, bound) in names.iter().enumerate().filter(|(_, bound)| unused(bound)) {
                 match bound.is_namespace {
                     // What is before it is its comma.
-                    true if at > 0 => self.edits.blank(Span::new(names[at - 1].span.end, bound.span.end)),
+                    true if at > 0 => {
+                        self.edits.blank(Span::new(names[at - 1].span.end, bound.span.end))
+                    }
                     _ => self.edits.blank_with_comma(bound.span),
                 }
             }

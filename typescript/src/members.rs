@@ -65,13 +65,17 @@ impl<'a> Stripper<'a> {
 
     /// Parameters of a constructor that are properties: they are assigned when `this` is there.
     pub fn parameter_properties(&mut self, it: &MethodDefinition<'a>) {
-        let Some(body) = it.value.body.as_ref().filter(|_| it.kind == MethodDefinitionKind::Constructor)
+        let Some(body) =
+            it.value.body.as_ref().filter(|_| it.kind == MethodDefinitionKind::Constructor)
         else {
             return;
         };
-        let properties = it.value.params.items.iter().filter(|one| {
-            one.accessibility.is_some() || one.readonly || one.r#override
-        });
+        let properties = it
+            .value
+            .params
+            .items
+            .iter()
+            .filter(|one| one.accessibility.is_some() || one.readonly || one.r#override);
         let names = properties.filter_map(|one| one.pattern.get_identifier_name());
         let assigned: Vec<String> = names.map(|name| format!(" this.{name} = {name};")).collect();
         if assigned.is_empty() {

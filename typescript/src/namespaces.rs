@@ -10,12 +10,18 @@ use crate::stripper::Stripper;
 impl<'a> Stripper<'a> {
     pub fn namespace(&mut self, it: &TSNamespaceDeclaration<'a>) {
         let TSNamespaceDeclarationBody::TSModuleBlock(block) = &it.body else {
-            self.refuse(it.span, "a namespace with a dot in its name is not understood: write one in the other");
+            self.refuse(
+                it.span,
+                "a namespace with a dot in its name is not understood: write one in the other",
+            );
             return;
         };
         let name = it.id.name.as_str();
         let body = block.span;
-        self.edits.replace(Span::new(it.span.start, body.start + 1), format!("var {name}; (({name}) => {{"));
+        self.edits.replace(
+            Span::new(it.span.start, body.start + 1),
+            format!("var {name}; (({name}) => {{"),
+        );
         for statement in &block.body {
             match statement {
                 Statement::ExportDeclaration(export) if !is_typing(&export.declaration) => {
@@ -24,7 +30,8 @@ impl<'a> Stripper<'a> {
                 other => self.visit_statement(other),
             }
         }
-        self.edits.replace(Span::new(body.end - 1, body.end), format!("}})({name} || ({name} = {{}}));"));
+        self.edits
+            .replace(Span::new(body.end - 1, body.end), format!("}})({name} || ({name} = {{}}));"));
     }
 
     /// What a namespace exports is declared as usual, and then assigned.
@@ -33,7 +40,10 @@ impl<'a> Stripper<'a> {
         let exported = match &export.declaration {
             Declaration::VariableDeclaration(variables) => {
                 if variables.kind != VariableDeclarationKind::Const {
-                    self.refuse(inner, "a namespace that exports a variable is not understood: export a `const`");
+                    self.refuse(
+                        inner,
+                        "a namespace that exports a variable is not understood: export a `const`",
+                    );
                 }
                 names(variables)
             }
@@ -41,7 +51,8 @@ impl<'a> Stripper<'a> {
         };
         self.edits.blank(Span::new(export.span.start, inner.start));
         self.visit_declaration(&export.declaration);
-        let assigned: String = exported.iter().map(|one| format!(" {name}.{one} = {one};")).collect();
+        let assigned: String =
+            exported.iter().map(|one| format!(" {name}.{one} = {one};")).collect();
         self.edits.insert(export.span.end, format!(";{assigned}"));
     }
 }

@@ -35,7 +35,9 @@ impl<'a> Stripper<'a> {
             Statement::ExportDeclaration(export) => is_typing(&export.declaration),
             Statement::ExportDefaultDeclaration(export) => match &export.declaration {
                 ExportDefaultDeclarationKind::TSInterfaceDeclaration(_) => true,
-                ExportDefaultDeclarationKind::FunctionDeclaration(function) => function.body.is_none(),
+                ExportDefaultDeclarationKind::FunctionDeclaration(function) => {
+                    function.body.is_none()
+                }
                 _ => false,
             },
             Statement::ImportDeclaration(import) => import.import_kind.is_type(),
@@ -101,10 +103,12 @@ pub fn is_typing(declaration: &Declaration) -> bool {
 fn has_values(it: &TSNamespaceDeclaration) -> bool {
     match &it.body {
         TSNamespaceDeclarationBody::TSNamespaceDeclaration(inner) => has_values(inner),
-        TSNamespaceDeclarationBody::TSModuleBlock(block) => block.body.iter().any(|statement| match statement {
-            Statement::ExportDeclaration(export) => !is_typing(&export.declaration),
-            other => !other.as_declaration().is_some_and(is_typing),
-        }),
+        TSNamespaceDeclarationBody::TSModuleBlock(block) => {
+            block.body.iter().any(|statement| match statement {
+                Statement::ExportDeclaration(export) => !is_typing(&export.declaration),
+                other => !other.as_declaration().is_some_and(is_typing),
+            })
+        }
     }
 }
 

@@ -177,14 +177,23 @@ impl<'a> Visit<'a> for Stripper<'a> {
     }
 
     fn visit_decorator(&mut self, it: &Decorator<'a>) {
-        self.refuse(it.span, "decorators are not understood: install esbuild, which turns them into JavaScript");
+        self.refuse(
+            it.span,
+            "decorators are not understood: install esbuild, which turns them into JavaScript",
+        );
     }
 
     fn visit_jsx_element(&mut self, it: &JSXElement<'a>) {
-        self.refuse(it.span, "JSX is not understood: install esbuild, which turns it into JavaScript");
+        self.refuse(
+            it.span,
+            "JSX is not understood: install esbuild, which turns it into JavaScript",
+        );
     }
 
     fn visit_jsx_fragment(&mut self, it: &JSXFragment<'a>) {
-        self.refuse(it.span, "JSX is not understood: install esbuild, which turns it into JavaScript");
+        self.refuse(
+            it.span,
+            "JSX is not understood: install esbuild, which turns it into JavaScript",
+        );
     }
 }

@@ -14,8 +14,10 @@ fn plain(source: &str) -> String {
 
 #[test]
 fn types_become_spaces_and_nothing_moves() {
-    let typed = "function add<T extends number>(a: T, b?: Map<string, T[]>): T { return (a as any)!; }";
-    let expected = "function add                  (a   , b                   )    { return (a       ) ; }";
+    let typed =
+        "function add<T extends number>(a: T, b?: Map<string, T[]>): T { return (a as any)!; }";
+    let expected =
+        "function add                  (a   , b                   )    { return (a       ) ; }";
     assert_eq!(strip(typed, false).unwrap(), expected);
 }
 
@@ -30,22 +32,37 @@ fn each_construct_becomes_the_javascript_that_it_stands_for() {
         ("function f(this: Window, a: number) {}", "function f( a ) {}"),
         ("try {} catch (e: unknown) {}", "try {} catch (e ) {}"),
         ("function f(a: string): void;\nfunction f(a: any) {}", "; function f(a ) {}"),
-        ("type A = string\ninterface B { a: 1 }\ndeclare const C: 1\ndeclare global { var x: 1 }", "; ; ; ;"),
+        (
+            "type A = string\ninterface B { a: 1 }\ndeclare const C: 1\ndeclare global { var x: 1 }",
+            "; ; ; ;",
+        ),
         ("declare module 'x' { export const a: 1 }", ";"),
         ("export type A = 1; export interface B {}", "; ;"),
         ("export default interface A {}", ";"),
         ("for (const x of y as string[]) {}", "for (const x of y ) {}"),
         ("import A = B.C;", "const A = B.C;"),
         ("abstract class A<T> extends B<T> implements C, D<T> { }", "class A extends B { }"),
-        ("class A { private readonly a?: string = 'x'; static b: 1; c!: 2; }", "class A { a = 'x'; static b ; c ; }"),
-        ("class A { declare a: 1; abstract b: 2; [key: string]: any; c(): void; c() {} }", "class A { ; ; ; ; c() {} }"),
-        ("class A { public async *m<T>(x: T): any {} protected get g(): 1 { return 1 } }",
-         "class A { async *m (x ) {} get g() { return 1 } }"),
+        (
+            "class A { private readonly a?: string = 'x'; static b: 1; c!: 2; }",
+            "class A { a = 'x'; static b ; c ; }",
+        ),
+        (
+            "class A { declare a: 1; abstract b: 2; [key: string]: any; c(): void; c() {} }",
+            "class A { ; ; ; ; c() {} }",
+        ),
+        (
+            "class A { public async *m<T>(x: T): any {} protected get g(): 1 { return 1 } }",
+            "class A { async *m (x ) {} get g() { return 1 } }",
+        ),
         ("class A { readonly = 1; 'quoted'?: number }", "class A { readonly = 1; 'quoted' }"),
-        ("class A { constructor(private a: string, readonly b = 2, c?: number) { f(); } }",
-         "class A { constructor( a , b = 2, c ) { this.a = a; this.b = b; f(); } }"),
-        ("class A extends B { constructor(public a: string) { super(a); g(); } }",
-         "class A extends B { constructor( a ) { super(a);; this.a = a; g(); } }"),
+        (
+            "class A { constructor(private a: string, readonly b = 2, c?: number) { f(); } }",
+            "class A { constructor( a , b = 2, c ) { this.a = a; this.b = b; f(); } }",
+        ),
+        (
+            "class A extends B { constructor(public a: string) { super(a); g(); } }",
+            "class A extends B { constructor( a ) { super(a);; this.a = a; g(); } }",
+        ),
     ];
     for (typed, expected) in table {
         assert_eq!(plain(typed), expected, "{typed}");
@@ -63,7 +80,10 @@ fn imports_of_types_are_left_out() {
         ("import D, * as N from 'a'; D; let x: N.T;", "import D from 'a'; D; let x ;"),
         ("import * as N from 'a'; N.f();", "import * as N from 'a'; N.f();"),
         ("import 'a';", "import 'a';"),
-        ("import { A } from 'a'; class B extends A {}", "import { A } from 'a'; class B extends A {}"),
+        (
+            "import { A } from 'a'; class B extends A {}",
+            "import { A } from 'a'; class B extends A {}",
+        ),
         ("import { A } from 'a'; class B implements A {}", "; class B {}"),
         ("import { A } from 'a'; export { A };", "import { A } from 'a'; export { A };"),
         ("interface A {} export { A, b }; const b = 1;", "; export { b }; const b = 1;"),
@@ -83,7 +103,9 @@ fn the_type_of_an_arrow_may_go_over_several_lines() {
 #[test]
 fn what_is_not_understood_is_refused_with_its_place() {
     let refused = |source: &str, tsx: bool| strip(source, tsx).unwrap_err().to_string();
-    assert!(refused("\n  @sealed class A {}", false).starts_with("2:3: decorators are not understood"));
+    assert!(
+        refused("\n  @sealed class A {}", false).starts_with("2:3: decorators are not understood")
+    );
     assert!(refused("const a = <b>c</b>;", true).starts_with("1:11: JSX"));
     assert!(refused("const a = 1;\nlet let = 2 2;", false).starts_with("2:"));
     assert!(refused("namespace A.B { export const c = 1 }", false).contains("dot"));

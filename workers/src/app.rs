@@ -71,7 +71,12 @@ impl App {
         App::of(config, files, &main, None)
     }
 
-    fn of(mut config: Config, files: Files, main: &str, map: Option<SourceMap>) -> Result<App, String> {
+    fn of(
+        mut config: Config,
+        files: Files,
+        main: &str,
+        map: Option<SourceMap>,
+    ) -> Result<App, String> {
         if RESERVED.contains(&&*config.name) {
             config.name.push_str("-worker");
         }
@@ -168,9 +173,12 @@ impl App {
         classes.iter().find(|class| class.name == name).ok_or_else(|| {
             let known: Vec<&str> = classes.iter().map(|class| &*class.name).collect();
             let main = &self.config.main;
+            let advice = match known.is_empty() {
+                true => "it exports no class at all".into(),
+                false => thunderhead_sim::closest(name, known),
+            };
             format!(
-                "`{binding}` is bound to the class `{name}`, which {main} does not export: {}",
-                thunderhead_sim::closest(name, known)
+                "`{binding}` is bound to the class `{name}`, which {main} does not export: {advice}"
             )
         })
     }

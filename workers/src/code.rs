@@ -108,7 +108,9 @@ impl Code {
         let mut number = || parts.next()?.parse::<usize>().ok();
         let (column, line) = (number(), number());
         let origin = match (&self.map, line, column, parts.next()) {
-            (Some(map), Some(line), Some(column), Some(file)) if file == self.main => map.origin(line, column),
+            (Some(map), Some(line), Some(column), Some(file)) if file == self.main => {
+                map.origin(line, column)
+            }
             _ => None,
         };
         origin.unwrap_or_else(|| place.into())
@@ -146,7 +148,9 @@ impl Resolver for Compiler {
         let found = self.sources.resolve(base, name);
         let found = found.map_err(|why| {
             let place = self.sources.importing(base, name);
-            self.wrong.borrow_mut().get_or_insert(format!("{place}: `{name}` cannot be imported: {why}"));
+            self.wrong
+                .borrow_mut()
+                .get_or_insert(format!("{place}: `{name}` cannot be imported: {why}"));
             Error::new_resolving_message(base, name, why)
         })?;
         let key = (base.to_string(), name.to_string());

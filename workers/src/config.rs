@@ -205,14 +205,18 @@ impl Config {
     pub fn parse_for(name: &str, text: &str, environment: Option<&str>) -> Result<Config, String> {
         let mut config: Config = match name.ends_with(".toml") {
             true => toml::from_str(text).map_err(|error| error.to_string())?,
-            false => serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?,
+            false => {
+                serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+            }
         };
         let mut noticed = Vec::new();
         if let Some(environment) = environment {
             // As plain values this time: which keys are there matters.
             let whole: Value = match name.ends_with(".toml") {
                 true => toml::from_str(text).map_err(|error| error.to_string())?,
-                false => serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?,
+                false => {
+                    serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+                }
             };
             let selected = environment::select(&whole, environment)?;
             noticed = selected.noticed;

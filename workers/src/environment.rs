@@ -5,11 +5,38 @@ use thunderhead_sim::closest;
 
 /// Keys that an environment does not inherit, as wrangler has it: what is bound, and what depends on it.
 const OWN: [&str; 32] = [
-    "ai", "analytics_engine_datasets", "browser", "cloudchamber", "containers", "d1_databases", "define",
-    "dispatch_namespaces", "durable_objects", "hyperdrive", "images", "kv_namespaces", "logfwdr", "media",
-    "mtls_certificates", "pipelines", "queues", "r2_buckets", "r2_notifications", "ratelimits",
-    "secrets_store_secrets", "send_email", "services", "tail_consumers", "unsafe", "unsafe_hello_world", "vars",
-    "vectorize", "version_metadata", "vpc_services", "worker_loaders", "workflows",
+    "ai",
+    "analytics_engine_datasets",
+    "browser",
+    "cloudchamber",
+    "containers",
+    "d1_databases",
+    "define",
+    "dispatch_namespaces",
+    "durable_objects",
+    "hyperdrive",
+    "images",
+    "kv_namespaces",
+    "logfwdr",
+    "media",
+    "mtls_certificates",
+    "pipelines",
+    "queues",
+    "r2_buckets",
+    "r2_notifications",
+    "ratelimits",
+    "secrets_store_secrets",
+    "send_email",
+    "services",
+    "tail_consumers",
+    "unsafe",
+    "unsafe_hello_world",
+    "vars",
+    "vectorize",
+    "version_metadata",
+    "vpc_services",
+    "worker_loaders",
+    "workflows",
 ];
 
 /// The configuration of an environment.
@@ -68,8 +95,7 @@ mod tests {
             "env": { "staging": { "vars": { "A": 2 } } },
         });
         let Selected { config, noticed } = select(&whole, "staging").unwrap();
-        let expected =
-            json!({ "name": "shop-staging", "main": "a.js", "vars": { "A": 2 }, "triggers": { "crons": [] } });
+        let expected = json!({ "name": "shop-staging", "main": "a.js", "vars": { "A": 2 }, "triggers": { "crons": [] } });
         assert_eq!(config, expected);
         assert_eq!(noticed.len(), 1);
         assert!(noticed[0].contains("`r2_buckets`"), "{noticed:?}");

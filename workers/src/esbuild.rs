@@ -19,9 +19,33 @@ pub struct Bundle {
 
 /// Modules of Node that the platform has. The bundler leaves them alone; whether they are simulated is told later.
 const NODE: [&str; 27] = [
-    "assert", "async_hooks", "buffer", "console", "crypto", "diagnostics_channel", "dns", "events", "fs", "http",
-    "https", "module", "net", "os", "path", "perf_hooks", "process", "punycode", "querystring", "stream",
-    "string_decoder", "timers", "tls", "url", "util", "worker_threads", "zlib",
+    "assert",
+    "async_hooks",
+    "buffer",
+    "console",
+    "crypto",
+    "diagnostics_channel",
+    "dns",
+    "events",
+    "fs",
+    "http",
+    "https",
+    "module",
+    "net",
+    "os",
+    "path",
+    "perf_hooks",
+    "process",
+    "punycode",
+    "querystring",
+    "stream",
+    "string_decoder",
+    "timers",
+    "tls",
+    "url",
+    "util",
+    "worker_threads",
+    "zlib",
 ];
 
 /// The esbuild that is installed for a folder, or for one above it.
@@ -79,7 +103,8 @@ impl Bundle {
         let rules = Rules::of_config(&config.rules);
         arguments.extend(rules.endings().map(|end| format!("--loader:{end}=copy")));
         arguments.extend(config.alias.iter().map(|(name, path)| format!("--alias:{name}={path}")));
-        arguments.extend(config.define.iter().map(|(name, text)| format!("--define:{name}={text}")));
+        arguments
+            .extend(config.define.iter().map(|(name, text)| format!("--define:{name}={text}")));
         arguments.extend(config.tsconfig.iter().map(|path| format!("--tsconfig={path}")));
         arguments
     }
@@ -88,8 +113,9 @@ impl Bundle {
     fn mapped(mut self, folder: &Path) -> Result<Bundle, String> {
         let map = self.folder.join(format!("{}.map", self.main));
         let read = std::fs::read_to_string(&map).map_err(|error| error.to_string());
-        let parse =
-            |text: String| SourceMap::parse(&text, &without_root(&self.folder), &without_root(folder));
+        let parse = |text: String| {
+            SourceMap::parse(&text, &without_root(&self.folder), &without_root(folder))
+        };
         self.map = read.and_then(parse).map_err(|why| format!("{}: {why}", map.display()))?;
         Ok(self)
     }
@@ -125,7 +151,8 @@ fn without_root(folder: &Path) -> PathBuf {
 /// What esbuild says, with the place first: it writes the message, an empty line and the place.
 fn told(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let message = lines.iter().find_map(|line| line.split_once("[ERROR] ").map(|(_, message)| message));
+    let message =
+        lines.iter().find_map(|line| line.split_once("[ERROR] ").map(|(_, message)| message));
     let place = lines.iter().find(|line| line.ends_with(':') && line.matches(':').count() == 3);
     match (message, place) {
         (Some(message), Some(place)) => format!("{place} {message}"),

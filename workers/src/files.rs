@@ -52,7 +52,8 @@ impl Files {
         let Files::Folder(root) = self else { return name };
         let real = |path: &Path| path.canonicalize().ok();
         let (Some(root), Some(path)) = (real(root), real(&root.join(&name))) else { return name };
-        let (root, path): (Vec<_>, Vec<_>) = (root.components().collect(), path.components().collect());
+        let (root, path): (Vec<_>, Vec<_>) =
+            (root.components().collect(), path.components().collect());
         let shared = root.iter().zip(&path).take_while(|(one, other)| one == other).count();
         let up = root[shared..].iter().map(|_| "..");
         let down = path[shared..].iter().filter_map(|part| part.as_os_str().to_str());

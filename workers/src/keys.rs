@@ -32,10 +32,33 @@ const MISSING: [(&str, &str); 19] = [
 
 /// Keys that say how a Worker is deployed, and change nothing of what it does here.
 const DEPLOYMENT: [&str; 27] = [
-    "$schema", "account_id", "base_dir", "compatibility_date", "compatibility_flags", "dev", "env",
-    "find_additional_modules", "first_party_worker", "keep_names", "keep_vars", "legacy_env", "limits", "logpush",
-    "minify", "observability", "placement", "preserve_file_names", "preview_urls", "route", "routes",
-    "send_metrics", "upload_source_maps", "usage_model", "workers_dev", "zone_id", "migrations",
+    "$schema",
+    "account_id",
+    "base_dir",
+    "compatibility_date",
+    "compatibility_flags",
+    "dev",
+    "env",
+    "find_additional_modules",
+    "first_party_worker",
+    "keep_names",
+    "keep_vars",
+    "legacy_env",
+    "limits",
+    "logpush",
+    "minify",
+    "observability",
+    "placement",
+    "preserve_file_names",
+    "preview_urls",
+    "route",
+    "routes",
+    "send_metrics",
+    "upload_source_maps",
+    "usage_model",
+    "workers_dev",
+    "zone_id",
+    "migrations",
 ];
 
 /// Keys that do something on the platform that is not simulated, and what.
@@ -50,8 +73,21 @@ const WITHOUT: [(&str, &str); 6] = [
 
 /// The keys that are read.
 const READ: [&str; 15] = [
-    "alias", "d1_databases", "define", "durable_objects", "main", "name", "no_bundle", "queues", "r2_buckets",
-    "r2_notifications", "rules", "services", "triggers", "vars", "workflows",
+    "alias",
+    "d1_databases",
+    "define",
+    "durable_objects",
+    "main",
+    "name",
+    "no_bundle",
+    "queues",
+    "r2_buckets",
+    "r2_notifications",
+    "rules",
+    "services",
+    "triggers",
+    "vars",
+    "workflows",
 ];
 
 impl Config {
@@ -83,8 +119,11 @@ impl Config {
                 notes.push(format!("{file}: `{key}` is not simulated: {what}"));
             } else if key == "assets" && self.others[key].get("binding").is_none() {
                 notes.push(format!("{file}: `{key}` is not simulated: its files are not served"));
-            } else if !DEPLOYMENT.contains(&&**key) && !MISSING.iter().any(|(known, _)| known == key) {
-                let known = READ.iter().chain(&DEPLOYMENT).copied().chain(MISSING.map(|(known, _)| known));
+            } else if !DEPLOYMENT.contains(&&**key)
+                && !MISSING.iter().any(|(known, _)| known == key)
+            {
+                let known =
+                    READ.iter().chain(&DEPLOYMENT).copied().chain(MISSING.map(|(known, _)| known));
                 // The whole list would hide the rest of what is said.
                 let advice = closest(key, known);
                 let meant = advice.split_once('?').map(|(meant, _)| format!("; {meant}?"));

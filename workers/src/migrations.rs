@@ -18,9 +18,12 @@ pub fn read(folder: &Path, config: &Config) -> Result<BTreeMap<String, Vec<Strin
         let entries = match std::fs::read_dir(&home) {
             Ok(entries) => entries,
             Err(_) if named.is_none() => continue,
-            Err(error) => return Err(format!("{}: {error}, which is `migrations_dir`", home.display())),
+            Err(error) => {
+                return Err(format!("{}: {error}, which is `migrations_dir`", home.display()));
+            }
         };
-        let mut files: Vec<_> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+        let mut files: Vec<_> =
+            entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         files.retain(|path| path.extension().is_some_and(|end| end == "sql"));
         files.sort();
         let mut statements = Vec::new();
@@ -52,7 +55,9 @@ fn split(text: &str) -> Vec<String> {
             ";" if !is_within_trigger(&statement) => {
                 statements.push(std::mem::take(&mut statement));
             }
-            comment if comment.starts_with("--") || comment.starts_with("/*") => statement.push(' '),
+            comment if comment.starts_with("--") || comment.starts_with("/*") => {
+                statement.push(' ')
+            }
             other => statement.push_str(other),
         }
     }
@@ -67,7 +72,9 @@ fn is_within_trigger(statement: &str) -> bool {
     let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let count = |wanted: &[&str]| words.iter().filter(|word| wanted.contains(&&***word)).count();
     let creates = words.first().is_some_and(|word| word == "create");
-    creates && words.iter().take(4).any(|word| word == "trigger") && count(&["begin", "case"]) > count(&["end"])
+    creates
+        && words.iter().take(4).any(|word| word == "trigger")
+        && count(&["begin", "case"]) > count(&["end"])
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// The names and values for an environment, the later ones being those that count.
 pub fn read(folder: &Path, environment: Option<&str>) -> Vec<(String, Value)> {
     let text = |name: &str| std::fs::read_to_string(folder.join(name)).ok();
-    let of = |name: &str| environment.and_then(|environment| text(&format!("{name}.{environment}")));
+    let of =
+        |name: &str| environment.and_then(|environment| text(&format!("{name}.{environment}")));
     // Those of the environment take the place of the general ones, and both that of `.env`.
     if let Some(text) = of(".dev.vars").or_else(|| text(".dev.vars")) {
         return parse(&text).collect();

@@ -33,11 +33,17 @@ impl SourceMap {
     pub fn parse(json: &str, base: &Path, root: &Path) -> Result<SourceMap, String> {
         let written: Written = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let named = |source: &String| {
-            let file = plain(&base.join(source)).unwrap_or_else(|| source.clone());
+            // Both folders are named from the root of the file system on.
+            let path = match source.strip_prefix('/') {
+                Some(whole) => Path::new(whole).to_path_buf(),
+                None => base.join(source),
+            };
+            let file = plain(&path).unwrap_or_else(|| source.clone());
             let below = Path::new(&file).strip_prefix(root).ok().and_then(Path::to_str);
             below.map(str::to_string).unwrap_or(file)
         };
-        let mut map = SourceMap { files: written.sources.iter().map(named).collect(), lines: Vec::new() };
+        let mut map =
+            SourceMap { files: written.sources.iter().map(named).collect(), lines: Vec::new() };
         let (mut file, mut from_line, mut from_column) = (0, 0, 0);
         for line in written.mappings.split(';') {
             let mut column = 0;
@@ -46,7 +52,8 @@ impl SourceMap {
                 let numbers = numbers(segment).ok_or("its `mappings` are not understood")?;
                 column += numbers.first().copied().unwrap_or(0);
                 if let [_, files, lines, columns, ..] = numbers[..] {
-                    (file, from_line, from_column) = (file + files, from_line + lines, from_column + columns);
+                    (file, from_line, from_column) =
+                        (file + files, from_line + lines, from_column + columns);
                     mappings.push(Mapping { column, file, from_line, from_column });
                 }
             }
@@ -99,7 +106,8 @@ mod tests {
 
     #[test]
     fn a_place_is_that_of_the_last_mapping_before_it() {
-        let json = r#"{ "sources": ["../src/a.ts", "../src/b.ts"], "mappings": ";AAAA,IACE;ACAF" }"#;
+        let json =
+            r#"{ "sources": ["../src/a.ts", "../src/b.ts"], "mappings": ";AAAA,IACE;ACAF" }"#;
         let map = SourceMap::parse(json, Path::new("app/out"), Path::new("app")).unwrap();
         assert_eq!(map.origin(1, 1), None, "the line is the bundler's own");
         assert_eq!(map.origin(2, 3).as_deref(), Some("src/a.ts:1:1"));

@@ -18,8 +18,20 @@ pub struct Sources {
 
 /// What may be left out at the end of an import, in the order in which bundlers look for it.
 const ENDINGS: [&str; 14] = [
-    "", ".ts", ".tsx", ".mts", ".js", ".mjs", ".cjs", ".json", "/index.ts", "/index.tsx", "/index.mts", "/index.js",
-    "/index.mjs", "/index.cjs",
+    "",
+    ".ts",
+    ".tsx",
+    ".mts",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".json",
+    "/index.ts",
+    "/index.tsx",
+    "/index.mts",
+    "/index.js",
+    "/index.mjs",
+    "/index.cjs",
 ];
 /// In TypeScript an import names the file that the compiler would write.
 const WRITTEN: [(&str, &str); 3] = [(".js", ".ts"), (".js", ".tsx"), (".mjs", ".mts")];
@@ -59,9 +71,9 @@ impl Sources {
 
     /// The file of a path, whose ending may be left out or be that of the compiled file.
     fn file(&self, path: &str) -> Option<String> {
-        let written = WRITTEN.iter().filter_map(|(from, to)| {
-            path.strip_suffix(from).map(|stem| format!("{stem}{to}"))
-        });
+        let written = WRITTEN
+            .iter()
+            .filter_map(|(from, to)| path.strip_suffix(from).map(|stem| format!("{stem}{to}")));
         let endings = ENDINGS.iter().map(|ending| format!("{path}{ending}"));
         endings.chain(written).find(|path| self.files.exists(path))
     }
@@ -151,7 +163,8 @@ mod tests {
 
     fn sources(files: &[(&str, &str)]) -> Sources {
         let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-        Sources::new(Files::Memory(BTreeMap::from_iter(files)), Rules::default()).expect("it is well")
+        Sources::new(Files::Memory(BTreeMap::from_iter(files)), Rules::default())
+            .expect("it is well")
     }
 
     fn files(names: &[&str]) -> Sources {
@@ -167,7 +180,9 @@ mod tests {
         assert_eq!(resolve("./cart").as_deref(), Ok("src/cart/index.js"));
         assert_eq!(resolve("../lib/tax").as_deref(), Ok("lib/tax.mjs"));
         assert!(resolve("./prices").expect_err("it is not there").contains("src/prices"));
-        assert!(resolve("../../etc/passwd").expect_err("it is not there").contains("../etc/passwd"));
+        assert!(
+            resolve("../../etc/passwd").expect_err("it is not there").contains("../etc/passwd")
+        );
     }
 
     #[test]
@@ -204,10 +219,7 @@ mod tests {
 
     #[test]
     fn texts_and_json_are_modules_too() {
-        let files = sources(&[
-            ("a.sql", "select \"1\""),
-            ("b.json", "{\"n\":1}"),
-        ]);
+        let files = sources(&[("a.sql", "select \"1\""), ("b.json", "{\"n\":1}")]);
         assert_eq!(files.source("a.sql").as_deref(), Ok("export default \"select \\\"1\\\"\";"));
         assert_eq!(files.source("b.json").as_deref(), Ok("export default {\"n\":1};"));
         assert!(files.source("c.js").is_err());
@@ -215,7 +227,13 @@ mod tests {
 
     #[test]
     fn in_typescript_an_import_may_name_the_file_that_would_be_written() {
-        let files = files(&["src/index.ts", "src/shop.ts", "src/cart/index.ts", "src/both.ts", "src/both.js"]);
+        let files = files(&[
+            "src/index.ts",
+            "src/shop.ts",
+            "src/cart/index.ts",
+            "src/both.ts",
+            "src/both.js",
+        ]);
         let resolve = |name: &str| files.resolve("src/index.ts", name);
         assert_eq!(resolve("./shop").as_deref(), Ok("src/shop.ts"));
         assert_eq!(resolve("./shop.js").as_deref(), Ok("src/shop.ts"));

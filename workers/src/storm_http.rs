@@ -110,7 +110,8 @@ fn variables(text: &str) -> BTreeMap<&str, String> {
     let mut variables = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
         if let Some((name, value)) = variable(line) {
-            let value = filled(value, &variables, at + 1).map_or(value.to_string(), Cow::into_owned);
+            let value =
+                filled(value, &variables, at + 1).map_or(value.to_string(), Cow::into_owned);
             variables.insert(name, value);
         }
     }
@@ -284,8 +285,11 @@ mod tests {
 
     #[test]
     fn what_is_ignored_is_told_in_a_title() {
-        let storm = parse("### ignore uploads.attempts\nGET /\n### ignore no message is given up\n").unwrap();
-        let ignored = [(1, "uploads.attempts".to_string()), (3, "no message is given up".to_string())];
+        let storm =
+            parse("### ignore uploads.attempts\nGET /\n### ignore no message is given up\n")
+                .unwrap();
+        let ignored =
+            [(1, "uploads.attempts".to_string()), (3, "no message is given up".to_string())];
         assert_eq!(storm.ignored, ignored);
         assert_eq!(storm.entries.len(), 1);
     }

@@ -18,8 +18,8 @@ impl Paths {
     /// Those of the file at the root; none when there is no such file.
     pub fn read(files: &Files) -> Result<Paths, String> {
         let Some(text) = files.read(NAME) else { return Ok(Paths::default()) };
-        let config: Value =
-            serde_json::from_str(&jsonc::plain(&text)).map_err(|error| format!("{NAME}: {error}"))?;
+        let config: Value = serde_json::from_str(&jsonc::plain(&text))
+            .map_err(|error| format!("{NAME}: {error}"))?;
         let options = &config["compilerOptions"];
         let base = options["baseUrl"].as_str();
         let mut paths = Vec::new();
@@ -36,13 +36,14 @@ impl Paths {
 
     /// The paths that a name may stand for.
     pub fn targets(&self, name: &str) -> Vec<String> {
-        let fitting = self.0.iter().filter_map(|(pattern, targets)| match pattern.split_once('*') {
-            None => (pattern == name).then(|| targets.clone()),
-            Some((before, after)) => {
-                let rest = name.strip_prefix(before)?.strip_suffix(after)?;
-                Some(targets.iter().map(|target| target.replace('*', rest)).collect())
-            }
-        });
+        let fitting =
+            self.0.iter().filter_map(|(pattern, targets)| match pattern.split_once('*') {
+                None => (pattern == name).then(|| targets.clone()),
+                Some((before, after)) => {
+                    let rest = name.strip_prefix(before)?.strip_suffix(after)?;
+                    Some(targets.iter().map(|target| target.replace('*', rest)).collect())
+                }
+            });
         fitting.flatten().collect()
     }
 }

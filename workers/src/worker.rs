@@ -48,12 +48,12 @@ impl Worker {
         }
     }
 
-    /// A Worker and the text of its `storm.http`; without one, `GET /` is sent.
+    /// A Worker and the text of its `storm.http`; without one, `GET /` is sent, or a cron trigger fires.
     pub fn new(app: App, storm: Option<&str>) -> Result<Worker, String> {
         let has_requests = storm.is_some();
         let storm = match storm {
             Some(text) => storm_http::parse(text).map_err(|error| error.to_string())?,
-            None => storm_http::usual(),
+            None => usual(&app)?,
         };
         for entry in &storm.entries {
             let handler = entry.event.handler();
@@ -145,7 +145,8 @@ impl Worker {
         let mut at = Time::ZERO;
         let mut requests = Vec::new();
         for turn in 0..count {
-            let entry = &self.storm.entries[if as_written { turn } else { rng.below(all) } as usize];
+            let entry =
+                &self.storm.entries[if as_written { turn } else { rng.below(all) } as usize];
             let gap = Duration::from_millis(GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize]);
             if turn > 0 {
                 at = at + entry.after.filter(|_| as_written).unwrap_or(gap);
@@ -171,9 +172,26 @@ impl Worker {
     }
 }
 
+/// What is sent when there is no file.
+fn usual(app: &App) -> Result<Storm, String> {
+    if app.handles("fetch") {
+        return Ok(storm_http::usual());
+    }
+    if !app.handles("scheduled") {
+        return Err(
+            "the Worker has no `fetch` and no `scheduled` handler, so there is nothing to send it"
+                .into(),
+        );
+    }
+    let cron = app.config().triggers.crons.first().cloned().unwrap_or_else(|| "* * * * *".into());
+    let entry = Entry { after: None, event: Event::Scheduled(cron), line: 1 };
+    Ok(Storm { entries: vec![entry], ..Storm::default() })
+}
+
 /// The lines of `storm.http` that ignore columns.
 fn remedy(columns: &[String]) -> String {
-    let lines: Vec<String> = columns.iter().map(|column| format!("`### ignore {column}`")).collect();
+    let lines: Vec<String> =
+        columns.iter().map(|column| format!("`### ignore {column}`")).collect();
     let what = if lines.len() == 1 { "the line" } else { "the lines" };
     format!("write {what} {} into {STORM}", lines.join(" and "))
 }

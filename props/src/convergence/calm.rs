@@ -6,7 +6,8 @@ use std::fmt;
 use std::rc::Rc;
 
 use thunderhead_sim::{
-    ClientRequest, End, EventKind, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time, Trace,
+    ClientRequest, End, EventKind, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time,
+    Trace,
 };
 
 use super::remains::{Record, remains};
@@ -97,7 +98,8 @@ impl Calm<'_> {
         if gap == Gap::Close && requests == self.spaced(order, Gap::AsScripted) {
             return None;
         }
-        let key = (self.variant.address(), StableHasher::of(&(gap == Gap::Close, &requests)), weather);
+        let key =
+            (self.variant.address(), StableHasher::of(&(gap == Gap::Close, &requests)), weather);
         if let Some(known) =
             KNOWN.with_borrow(|known| known.get(&key).map(|(_, left)| left.clone()))
         {

@@ -8,7 +8,8 @@ use thunderhead_workers::{App, Config, Files};
 use crate::support::{answers, play};
 
 fn load(config: &str, files: &[(&str, &str)]) -> Result<Arc<App>, String> {
-    let config = Config::parse("wrangler.json", &format!("{{ \"main\": \"{}\", {config} }}", files[0].0))?;
+    let config =
+        Config::parse("wrangler.json", &format!("{{ \"main\": \"{}\", {config} }}", files[0].0))?;
     let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
     App::new(config, Files::Memory(files)).map(Arc::new)
 }
@@ -86,7 +87,10 @@ fn what_is_thrown_is_told_with_the_line_of_the_file() {
 fn mistakes_are_told_with_file_and_line() {
     let refused = |source: &str| load(NAMED, &[("src/index.ts", source)]).unwrap_err();
     assert!(refused("let a = 1;\nlet b: = 2;").starts_with("src/index.ts:2:8: SyntaxError"));
-    assert!(refused("\n\nimport { a } from './gone';\na();").starts_with("src/index.ts:3: `./gone` cannot be imported"));
+    assert!(
+        refused("\n\nimport { a } from './gone';\na();")
+            .starts_with("src/index.ts:3: `./gone` cannot be imported")
+    );
     assert!(refused("import { a } from 'hono';\na();").contains("install it first"));
     assert!(refused("\n@sealed class A {}").starts_with("src/index.ts:2:1: decorators"));
 }

@@ -36,7 +36,8 @@ impl Trace {
              <input type=\"search\" placeholder=\"only lines with…\" aria-label=\"only lines with\"></header>\n\
              <main>\n<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"who called whom\">\n",
             title = Escaped(title),
-            remarks = remarks.iter().map(|said| format!("<p>{}</p>", Escaped(said))).collect::<String>(),
+            remarks =
+                remarks.iter().map(|said| format!("<p>{}</p>", Escaped(said))).collect::<String>(),
         );
         page.lanes(&mut text);
         page.messages(&mut text);

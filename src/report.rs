@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use serde_json::{Value, json};
-use thunderhead_props::{System, Violation};
+use thunderhead_props::{Check, FREE, System, Violation};
 use thunderhead_sim::{EventKind, Run, printable};
 
 use crate::failure::Found;
@@ -44,6 +44,15 @@ pub fn explain(failing: &Failing) -> String {
     let _ = writeln!(text, "  story  {}", printable(scenario));
     let _ = writeln!(text, "  from   {}", printable(origin));
     let _ = writeln!(text, "  replay {}", printable(replay));
+    // What differs from the calm has offered its own line.
+    let free = FREE.iter().find(|free| free.name == violation.promise);
+    if system.origin.is_some() && free.is_some_and(|free| !matches!(free.check, Check::Converges)) {
+        let _ = writeln!(
+            text,
+            "  ignore if this may be so, write the line `### ignore {}` into storm.http",
+            violation.promise
+        );
+    }
     text
 }
 

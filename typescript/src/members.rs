@@ -44,6 +44,7 @@ impl<'a> Stripper<'a> {
             self.edits.remove(it.span());
             return false;
         }
+        self.end_of_the_last(it);
         self.edits.blank_words(Span::new(it.span().start, key.start), &MODIFIERS);
         if optional {
             self.edits.blank_sign(key.end, '?');
@@ -52,6 +53,24 @@ impl<'a> Stripper<'a> {
             self.edits.blank_sign(key.end, '!');
         }
         true
+    }
+
+    /// Semicolons that types and modifiers have made unnecessary: `get: () => number` would go on with the next member
+    /// without its type, and a member before `private [key]` with that.
+    fn end_of_the_last(&mut self, it: &ClassElement<'a>) {
+        let (computed, generator) = match it {
+            ClassElement::PropertyDefinition(field) => {
+                if let (None, Some(annotation)) = (&field.value, &field.type_annotation) {
+                    self.edits.remove(annotation.span);
+                }
+                (field.computed, false)
+            }
+            ClassElement::MethodDefinition(method) => (method.computed, method.value.generator),
+            _ => (false, false),
+        };
+        if computed || generator {
+            self.edits.insert(it.span().start, ";");
+        }
     }
 
     /// Modifiers of a parameter, and that it may be left out.

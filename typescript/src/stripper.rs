@@ -52,6 +52,17 @@ impl<'a> Stripper<'a> {
         }
     }
 
+    /// `as` or `satisfies` behind an expression. A type ends the statement before a bracket on the next line, and an
+    /// expression alone would not.
+    fn cast(&mut self, inner: Span, whole: Span) {
+        self.edits.blank(Span::new(inner.end, whole.end));
+        let next = self.edits.next(whole.end);
+        let between = &self.source[whole.end as usize..next as usize];
+        if between.contains('\n') && self.edits.text(next).starts_with(['(', '[', '`']) {
+            self.edits.insert(whole.end, ";");
+        }
+    }
+
     /// Refuses what is at this place; the first one is told.
     pub fn refuse(&mut self, span: Span, why: &'static str) {
         self.wrong.get_or_insert((span, why));
@@ -72,12 +83,12 @@ impl<'a> Visit<'a> for Stripper<'a> {
     }
 
     fn visit_ts_as_expression(&mut self, it: &TSAsExpression<'a>) {
-        self.edits.blank(Span::new(it.expression.span().end, it.span.end));
+        self.cast(it.expression.span(), it.span);
         self.visit_expression(&it.expression);
     }
 
     fn visit_ts_satisfies_expression(&mut self, it: &TSSatisfiesExpression<'a>) {
-        self.edits.blank(Span::new(it.expression.span().end, it.span.end));
+        self.cast(it.expression.span(), it.span);
         self.visit_expression(&it.expression);
     }
 

@@ -44,7 +44,7 @@ fn each_construct_becomes_the_javascript_that_it_stands_for() {
         ("abstract class A<T> extends B<T> implements C, D<T> { }", "class A extends B { }"),
         (
             "class A { private readonly a?: string = 'x'; static b: 1; c!: 2; }",
-            "class A { a = 'x'; static b ; c ; }",
+            "class A { a = 'x'; static b; ; c ; ; }",
         ),
         (
             "class A { declare a: 1; abstract b: 2; [key: string]: any; c(): void; c() {} }",
@@ -54,7 +54,7 @@ fn each_construct_becomes_the_javascript_that_it_stands_for() {
             "class A { public async *m<T>(x: T): any {} protected get g(): 1 { return 1 } }",
             "class A { async *m (x ) {} get g() { return 1 } }",
         ),
-        ("class A { readonly = 1; 'quoted'?: number }", "class A { readonly = 1; 'quoted' }"),
+        ("class A { readonly = 1; 'quoted'?: number }", "class A { readonly = 1; 'quoted' ; }"),
         (
             "class A { constructor(private a: string, readonly b = 2, c?: number) { f(); } }",
             "class A { constructor( a , b = 2, c ) { this.a = a; this.b = b; f(); } }",
@@ -63,6 +63,21 @@ fn each_construct_becomes_the_javascript_that_it_stands_for() {
             "class A extends B { constructor(public a: string) { super(a); g(); } }",
             "class A extends B { constructor( a ) { super(a);; this.a = a; g(); } }",
         ),
+    ];
+    for (typed, expected) in table {
+        assert_eq!(plain(typed), expected, "{typed}");
+    }
+}
+
+#[test]
+fn a_line_without_a_semicolon_ends_where_it_did() {
+    let table = [
+        ("class A {\n  get: string\n  constructor() {}\n}", "class A { get; constructor() {} }"),
+        ("class A {\n  a = 1\n  private [b] = 2\n}", "class A { a = 1 ; [b] = 2 }"),
+        ("class A {\n  a = 1\n  public *b() {}\n}", "class A { a = 1 ; *b() {} }"),
+        ("let a = b as any\n(c as any).d()", "let a = b ; (c ).d()"),
+        ("let a = b as number\n  + 1", "let a = b + 1"),
+        ("let a = b\ntype T = 1\n(c)", "let a = b ; (c)"),
     ];
     for (typed, expected) in table {
         assert_eq!(plain(typed), expected, "{typed}");

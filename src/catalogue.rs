@@ -46,7 +46,9 @@ impl<'a> Catalogue<'a> {
 
     /// The system of that name, or what to write instead.
     pub fn find(self, name: &str) -> Result<&'a System, String> {
-        let found = self.iter().find(|system| system.name == name);
+        let found = self.iter().find(|system| {
+            system.name == name || system.origin.as_ref().is_some_and(|origin| origin == name)
+        });
         found.ok_or_else(|| closest(name, self.iter().map(|system| &*system.name)))
     }
 }

@@ -34,6 +34,8 @@ use crate::failure::Unwritten;
 use crate::model::{Choice, Model};
 use crate::systems;
 
+use worker::{Loaded, Named};
+
 pub use model::Models;
 
 /// Runs your code on a simulated cloud with every fault its platform permits, reproducibly.
@@ -65,16 +67,24 @@ enum Command {
 }
 
 impl Command {
-    /// The system that the command is about, by its own word or by that of its script.
-    fn named(&self) -> Option<String> {
-        match self {
-            Command::Check(_) => None,
-            Command::Explore(args) => Some(args.system.clone()),
-            Command::List(args) => args.system().map(Into::into),
-            Command::Run(args) => input::system_of(&args.scenario.file),
-            Command::Trace(args) => input::system_of(&args.scenario.file),
-            Command::Replay(args) => input::system_of(&args.file),
-        }
+    /// The systems that the command is about, by its own word or by that of its script.
+    fn named(&self) -> Vec<Named> {
+        let (names, environment) = match self {
+            Command::Check(args) => {
+                (args.systems.iter().map(|name| Named::new(name)).collect(), &args.env)
+            }
+            Command::Explore(args) => (vec![Named::new(&args.system)], &args.env),
+            Command::List(args) => (args.system().map(Named::new).into_iter().collect(), &args.env),
+            Command::Run(args) => {
+                (input::named(&args.scenario.file).into_iter().collect(), &args.env)
+            }
+            Command::Trace(args) => {
+                (input::named(&args.scenario.file).into_iter().collect(), &None)
+            }
+            Command::Replay(args) => (input::named(&args.file).into_iter().collect(), &None),
+        };
+        let names = names.into_iter();
+        names.map(|named: Named| Named { environment: environment.clone(), ..named }).collect()
     }
 }
 
@@ -169,6 +179,15 @@ struct Given<'a> {
     program: &'a str,
     /// Whether the answer is printed as JSON. What is large is made in one form only.
     json: bool,
+    /// The Workers among the systems.
+    workers: &'a [Loaded],
+}
+
+impl<'a> Given<'a> {
+    /// The Worker that a system is.
+    fn worker(self, system: &System) -> Option<&'a Loaded> {
+        self.workers.iter().find(|loaded| loaded.system.name == system.name)
+    }
 }
 
 /// A whole program for systems of your own, with every command: `check`, `explore`, `run`, `replay`, `trace` and
@@ -203,7 +222,10 @@ pub fn main(systems: &[&System]) -> ExitCode {
         }
         let (systems, model) = (Catalogue::new(systems)?, &Model::stand_in());
         let program = &program;
-        answer(Given { systems, model, models: None, program, json: cli.json }, &cli.command)
+        answer(
+            Given { systems, model, models: None, program, json: cli.json, workers: &[] },
+            &cli.command,
+        )
     });
     print(answer, cli.json)
 }
@@ -255,7 +277,7 @@ fn with_model(
     let systems = Catalogue::new(&all)?;
     // `thunderhead-model` is called by `thunderhead`, which is what users know.
     let program = if models.is_some() { "thunderhead".into() } else { program() };
-    answer(Given { systems, model: &model, models, program: &program, json }, command)
+    answer(Given { systems, model: &model, models, program: &program, json, workers: &[] }, command)
 }
 
 /// The name by which this program was called.
@@ -287,10 +309,14 @@ fn parse<C: Subcommand>(
 
 /// Answers a command. If it names the folder of a Worker, that is one of the systems.
 fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
-    let unknown = |name: &String| given.systems.find(name).is_err() && worker::is_one(name);
-    let worker = command.named().filter(unknown).map(|name| worker::system(&name)).transpose()?;
-    let systems: Vec<&System> = given.systems.iter().chain(&worker).collect();
-    let given = Given { systems: Catalogue::new(&systems)?, ..given };
+    let taken: Vec<&System> = given.systems.iter().collect();
+    let mut workers = Vec::new();
+    for named in command.named().iter().filter(|named| given.systems.find(&named.name).is_err()) {
+        workers.extend(named.load(&taken)?);
+    }
+    let read = workers.iter().map(|loaded| &loaded.system);
+    let systems: Vec<&System> = given.systems.iter().chain(read).collect();
+    let given = Given { systems: Catalogue::new(&systems)?, workers: &workers, ..given };
     match command {
         Command::Check(args) => check::check(given, args),
         Command::Explore(args) => explore::explore(given, args),

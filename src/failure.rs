@@ -73,10 +73,15 @@ impl<'a> Found<'a> {
         .sealed()
     }
 
-    /// Writes the failure into a folder, which is created if need be, and returns its path.
-    pub fn write(&self, folder: &Path) -> Result<PathBuf, Unwritten> {
+    /// Writes the failure into a folder, which is created if need be, and returns its path. A system that is read from
+    /// elsewhere is named by where it is, as seen from that folder.
+    pub fn write(&self, folder: &Path, system: Option<String>) -> Result<PathBuf, Unwritten> {
         let path = folder.join(self.file_name());
-        match write_whole(&path, &self.script().to_toml()) {
+        let script = match system {
+            Some(system) => Script { system, ..self.script() }.sealed(),
+            None => self.script(),
+        };
+        match write_whole(&path, &script.to_toml()) {
             Ok(()) => Ok(path),
             Err(error) => Err(Unwritten { path, error }),
         }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use serde_json::{Value, json};
-use thunderhead_props::{System, Violation};
+use thunderhead_props::{Check, FREE, System, Violation};
 use thunderhead_sim::{EventKind, Run, printable};
 
 use crate::failure::Found;
@@ -35,7 +35,7 @@ pub fn explain(failing: &Failing) -> String {
     let promise = promise.map_or_else(|| violation.promise.to_string(), ToString::to_string);
     let event = match violation.finding.event {
         Some(at) => run.trace.line(at).trim_start().to_string(),
-        None => "no single event: something that should have happened did not".into(),
+        None => "no single event: it is about what is there, or is not, in the end".into(),
     };
     let mut text = String::new();
     let message = run.trace.abbreviated(&violation.finding.message);
@@ -44,6 +44,15 @@ pub fn explain(failing: &Failing) -> String {
     let _ = writeln!(text, "  story  {}", printable(scenario));
     let _ = writeln!(text, "  from   {}", printable(origin));
     let _ = writeln!(text, "  replay {}", printable(replay));
+    // What differs from the calm has offered its own line.
+    let free = FREE.iter().find(|free| free.name == violation.promise);
+    if system.origin.is_some() && free.is_some_and(|free| !matches!(free.check, Check::Converges)) {
+        let _ = writeln!(
+            text,
+            "  ignore if this may be so, write the line `### ignore {}` into storm.http",
+            violation.promise
+        );
+    }
     text
 }
 

@@ -237,7 +237,7 @@ fn draw(
 
 /// The failure in words, with where it was written.
 fn told(found: &Found, folder: &Path) -> String {
-    match found.write(folder) {
+    match found.write(folder, None) {
         Ok(file) => {
             let file = file.display().to_string();
             format!("\n{}", report::failure(found, PROGRAM, &file, found.strategy))

@@ -34,7 +34,7 @@ fn no_line_of_prose_is_wider_than_a_page() {
 
 #[test]
 fn every_file_that_the_prose_names_exists() {
-    const FOLDERS: [&str; 12] = [
+    const FOLDERS: [&str; 13] = [
         "benches/",
         "docs/",
         "examples/",
@@ -46,6 +46,7 @@ fn every_file_that_the_prose_names_exists() {
         "src/",
         "stream/",
         "tests/",
+        "typescript/",
         "workers/",
     ];
     for (path, text) in pages() {

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use support::{files, root, scratch, thunderhead};
@@ -146,4 +147,152 @@ fn the_examples_answer_in_the_calm() {
             assert!((200..300).contains(&status), "{}: {answer}", folder.display());
         }
     }
+}
+
+/// A Worker with the plainest mistake: what it does twice shows.
+const COUNTS: &str = "export default { async fetch(request, env) {
+    await env.DB.prepare('INSERT INTO visits (who) VALUES (?)').bind(new URL(request.url).pathname).run();
+    return new Response('counted', { status: 201 }); } };";
+const COUNTS_CONFIG: &str =
+    r#""name": "visits", "d1_databases": [{ "binding": "DB", "database_name": "visits" }]"#;
+
+/// The folder of that Worker, whose table is made by migrations.
+fn counts(name: &str, storm: &str) -> PathBuf {
+    let folder = worker(name, COUNTS_CONFIG, COUNTS, Some(storm));
+    let migrations = folder.join("migrations");
+    std::fs::create_dir_all(&migrations).unwrap();
+    std::fs::write(migrations.join("0002_who.sql"), "ALTER TABLE visits ADD COLUMN who TEXT;")
+        .unwrap();
+    let first = "-- visits; all of them\nCREATE TABLE visits (at INTEGER);\n";
+    std::fs::write(migrations.join("0001_visits.sql"), first).unwrap();
+    folder
+}
+
+#[test]
+fn a_worker_whose_every_request_fails_in_the_calm_is_refused() {
+    let failing = "export default { async fetch(request) { if (new URL(request.url).pathname === '/ok') return new Response('ok');
+        throw new Error('no such table'); } };";
+    let folder = worker("worker-fails", "\"name\": \"a\"", failing, Some("GET /a\n###\nGET /b\n"));
+    for command in ["explore", "check"] {
+        let done = thunderhead(&folder, &[command, "."]);
+        assert_eq!(done.code, 2, "{}{}", done.stdout, done.stderr);
+        assert!(done.stderr.contains("every request fails in the calm"), "{}", done.stderr);
+        assert!(done.stderr.contains("GET /b: error: no such table"), "{}", done.stderr);
+    }
+    std::fs::write(folder.join("storm.http"), "GET /a\n###\nGET /ok\n").unwrap();
+    let done = thunderhead(&folder, &["explore", ".", "--runs", "5"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains("note: fails in the calm: GET /a"), "{}", done.stderr);
+}
+
+#[test]
+fn an_endless_loop_is_refused_within_seconds() {
+    let folder = worker(
+        "worker-loops",
+        "\"name\": \"a\"",
+        "export default { fetch() { for (;;); } };",
+        None,
+    );
+    let done = thunderhead(&folder, &["explore", "."]);
+    assert_eq!(done.code, 2, "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains("uses up all processor time"), "{}", done.stderr);
+}
+
+#[test]
+fn a_failure_is_named_after_the_worker_replays_from_anywhere_and_says_when_the_worker_has_changed()
+{
+    let folder = counts("worker-elsewhere", "POST /ann\n");
+    let found = thunderhead(&folder, &["explore", ".", "--runs", "200"]);
+    assert_eq!(found.code, 1, "{}{}", found.stdout, found.stderr);
+    assert!(found.stdout.contains("`### ignore visits.*`"), "{}", found.stdout);
+    assert!(found.stdout.contains("twice, and the calm once"), "{}", found.stdout);
+    let written = files(&folder.join("failures"));
+    let name = written[0].file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("visits-worker-the-storm-leaves-no-trace"), "{name}");
+    let file = written[0].display().to_string();
+    let again = thunderhead(root(), &["replay", &file]);
+    assert_eq!(again.code, 1, "{}{}", again.stdout, again.stderr);
+    let page = thunderhead(root(), &["trace", &file, "--format", "html"]);
+    assert!(page.stdout.contains("<p>broken: the storm leaves no trace: "), "{}", page.stdout);
+    let mended = COUNTS.replace("VALUES (?)", "SELECT ? WHERE NOT EXISTS (SELECT 1 FROM visits)");
+    std::fs::write(folder.join("index.js"), mended).unwrap();
+    let changed = thunderhead(root(), &["replay", &file]);
+    assert_eq!(changed.code, 3, "{}{}", changed.stdout, changed.stderr);
+    assert!(changed.stdout.contains("the Worker has changed since"), "{}", changed.stdout);
+    assert!(changed.stdout.contains("holds now"), "{}", changed.stdout);
+}
+
+#[test]
+fn what_storm_http_ignores_is_not_held_against_the_worker_and_is_listed() {
+    let folder = counts("worker-ignores", "### ignore visits.*\nPOST /ann\n");
+    let done = thunderhead(&folder, &["explore", ".", "--runs", "200"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    let list = thunderhead(&folder, &["list", "."]);
+    assert!(list.stdout.contains("eventually the storm leaves no trace"), "{}", list.stdout);
+    assert!(
+        list.stdout.contains("not compared: visits.*") && !list.stdout.contains("holds"),
+        "{}",
+        list.stdout
+    );
+    let folder = counts("worker-ignores-wrongly", "### ignore no mesage is given up\nPOST /ann\n");
+    let done = thunderhead(&folder, &["explore", "."]);
+    assert_eq!(done.code, 2, "{}{}", done.stdout, done.stderr);
+    assert!(
+        done.stderr.contains("line 1") && done.stderr.contains("no message is given up"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
+fn check_takes_the_folder_of_a_worker() {
+    let folder = counts("worker-check", "POST /ann\n");
+    let done = thunderhead(&folder, &["check", ".", "--runs", "100"]);
+    assert_eq!(done.code, 1, "{}{}", done.stdout, done.stderr);
+    assert!(done.stdout.contains("visits"), "{}", done.stdout);
+    assert!(!done.stdout.contains("relay"), "{}", done.stdout);
+}
+
+#[test]
+fn an_environment_is_chosen_and_said_and_unknown_keys_are_told() {
+    let source = "export default { async fetch(request, env) { return new Response(`${env.WHERE} ${env.SECRET}`); } };";
+    let config = r#""name": "a", "kv_namespace": [], "vars": { "WHERE": "here" }, "env": { "staging": { "vars": { "WHERE": "there" } } }"#;
+    let folder = worker("worker-env", config, source, None);
+    std::fs::write(folder.join(".dev.vars"), "SECRET=one\n").unwrap();
+    std::fs::write(folder.join(".dev.vars.staging"), "SECRET='two'\n").unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert!(done.stdout.contains("200 here one"), "{}", done.stdout);
+    assert!(done.stderr.contains("`kv_namespace` is not understood"), "{}", done.stderr);
+    let done = thunderhead(&folder, &["run", ".", "--env", "staging"]);
+    assert!(done.stdout.contains("200 there two"), "{}", done.stdout);
+    assert!(done.stderr.contains("the environment `staging` is used"), "{}", done.stderr);
+    let done = thunderhead(&folder, &["explore", ".", "--env", "production"]);
+    assert_eq!(done.code, 2, "{}", done.stderr);
+    assert!(done.stderr.contains("staging"), "{}", done.stderr);
+}
+
+#[test]
+fn an_installed_esbuild_bundles_the_worker_and_its_map_names_the_places() {
+    let folder = worker("worker-esbuild", "\"name\": \"a\"", "import 'never-read';", None);
+    let installed = folder.join("node_modules/.bin");
+    std::fs::create_dir_all(&installed).unwrap();
+    // It stands for the bundler: two lines, the second of which comes from line 42 of another file.
+    let stand_in = r#"#!/bin/sh
+for argument; do case "$argument" in --outdir=*) out="${argument#--outdir=}";; esac; done
+mkdir -p "$out"
+echo '// bundled' > "$out/index.js"
+echo 'export default { async fetch() { throw new Error("bundled"); } };' >> "$out/index.js"
+echo "{ \"sources\": [\"$PWD/src/deep.ts\"], \"mappings\": \";AAyCA\" }" > "$out/index.js.map"
+"#;
+    let esbuild = installed.join("esbuild");
+    std::fs::write(&esbuild, stand_in).unwrap();
+    std::fs::set_permissions(&esbuild, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("Uncaught Error: bundled at src/deep.ts:42:"), "{}", done.stdout);
+    let failing = "#!/bin/sh\necho '✘ [ERROR] Could not resolve \"x\"' >&2\necho >&2\necho '    src/a.ts:3:7:' >&2\nexit 1\n";
+    std::fs::write(&esbuild, failing).unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert_eq!(done.code, 2, "{}", done.stdout);
+    assert!(done.stderr.contains("src/a.ts:3:7: Could not resolve \"x\""), "{}", done.stderr);
 }

@@ -25,12 +25,13 @@ use remains::{Record, remains};
 use serial::orders;
 
 /// Whether `run`, which is at rest, leaves behind what some calm run of the same requests leaves behind. `ignored` are
-/// the columns that need not be alike.
+/// the columns that need not be alike; `remedy` says what to write to make others such.
 pub fn converges<'a>(
     variant: &Variant,
     scenario: &Scenario,
     run: &Run,
     ignored: impl Iterator<Item = &'a str>,
+    remedy: fn(&[String]) -> String,
 ) -> Result<(), Finding> {
     if !comparable(run) {
         return Ok(());
@@ -62,13 +63,15 @@ pub fn converges<'a>(
     }
     // The nearest calm run is the one to be told of.
     let storm = Likeness::of(&storm, &ignored);
+    let played = tries().filter(|(order, gap)| calm.leaves(order, *gap, Weather::Benign).is_some());
+    let count = played.count();
     let told = tries().filter_map(|(order, gap)| {
         let left = calm.leaves(order, gap, Weather::Benign)?;
         let differing = differences(&storm, &Likeness::of(&left, &ignored), &ignored);
-        let (what, line) = told(&differing)?;
-        let (count, played) = (tries().count(), sequence(order, gap));
+        let (what, columns) = told(&differing)?;
+        let played = sequence(order, gap);
         let nearest = format!("The calm run, the nearest of {count}, plays {played}");
-        let message = format!("{what}. {nearest}. If this may be so, add {line} to the system");
+        let message = format!("{what}. {nearest}. If this may be so, {}", remedy(&columns));
         Some((differing.len(), message))
     });
     match told.min_by_key(|(size, _)| *size) {
@@ -77,17 +80,15 @@ pub fn converges<'a>(
     }
 }
 
-/// What differs, in words, and the lines that would ignore the first difference.
-fn told(differing: &[Difference<'_>]) -> Option<(String, String)> {
+/// What differs, in words, and the columns that would have to be left out for the first difference.
+fn told(differing: &[Difference<'_>]) -> Option<(String, Vec<String>)> {
     let (first, rest) = differing.split_first()?;
     let rest = match rest.len() {
         0 => String::new(),
         1 => "; 1 other record differs".into(),
         more => format!("; {more} other records differ"),
     };
-    let columns = first.columns();
-    let lines = columns.iter().map(|name| format!("`.ignoring(\"{name}\", \"why\")`"));
-    Some((first.told() + &rest, lines.collect::<Vec<_>>().join(" and ")))
+    Some((first.told() + &rest, first.columns()))
 }
 
 /// The columns that differ between calm runs of one order.

@@ -79,7 +79,19 @@ fn no_message_dies(trace: &Trace) -> Result<(), Finding> {
         let read = matches!(fate, Fate::DeadLettered { queue } if heard(queue, message.id));
         if gives_up(fate) && !read {
             let (id, queue) = (message.id.short(), message.queue);
-            return Err(Finding::at(at, format!("message {id} of {queue} is given up: {fate}")));
+            // Had there been a dead-letter queue, it would be there.
+            let why = match (fate, message.deliveries.len()) {
+                (Fate::Dropped, tries) => format!(
+                    " after {tries} deliveries: its consumer may try no more often (`max_retries`) and has no \
+                     `dead_letter_queue`"
+                ),
+                (Fate::DeadLettered { .. }, _) => ", which nobody reads".into(),
+                _ => String::new(),
+            };
+            return Err(Finding::at(
+                at,
+                format!("message {id} of {queue} is given up: {fate}{why}"),
+            ));
         }
     }
     Ok(())

@@ -54,6 +54,10 @@ pub struct System {
     pub promises: Vec<Promise>,
     without: Vec<(Name, Name)>,
     ignored: Vec<(Name, Name)>,
+    /// What to write to ignore columns, in words.
+    remedy: fn(&[String]) -> String,
+    /// Where it was read from, if it was: a command may name it so as well, and its failure files do.
+    pub origin: Option<Name>,
 }
 
 /// In a search, one run of so many is compared with calm runs.
@@ -75,7 +79,16 @@ impl System {
             promises: Vec::new(),
             without: Vec::new(),
             ignored: Vec::new(),
+            remedy: ignoring,
+            origin: None,
         }
+    }
+
+    /// Says where it was read from, and what its author writes there to ignore columns.
+    pub fn read_from(mut self, origin: impl Into<Name>, remedy: fn(&[String]) -> String) -> System {
+        self.origin = Some(origin.into());
+        self.remedy = remedy;
+        self
     }
 
     /// Adds another implementation.
@@ -148,7 +161,7 @@ impl System {
             return broken;
         };
         let ignored = self.ignored.iter().map(|(column, _)| &**column);
-        match converges(variant, scenario, run, ignored) {
+        match converges(variant, scenario, run, ignored, self.remedy) {
             Ok(()) => broken,
             Err(finding) => vec![Violation { promise: promise.name.clone(), finding }],
         }
@@ -211,6 +224,12 @@ impl System {
             Check::Always(_) | Check::Eventually(_) | Check::Converges => None,
         })
     }
+}
+
+/// The lines of a system in Rust that ignore columns.
+fn ignoring(columns: &[String]) -> String {
+    let lines = columns.iter().map(|name| format!("`.ignoring(\"{name}\", \"why\")`"));
+    format!("add {} to the system", lines.collect::<Vec<_>>().join(" and "))
 }
 
 impl fmt::Debug for System {

@@ -19,8 +19,11 @@ use crate::report;
 /// The arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The systems [default: all].
-    systems: Vec<String>,
+    /// The systems [default: all]. The folder of a Worker is one too.
+    pub systems: Vec<String>,
+    /// For the folder of a Worker: the environment [default: CLOUDFLARE_ENV, or none].
+    #[arg(long)]
+    pub env: Option<String>,
     /// How long to search, in total.
     #[arg(long, default_value_t = 20, conflicts_with = "runs")]
     seconds: u64,
@@ -68,12 +71,16 @@ impl Checked<'_> {
 }
 
 pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
+    let mut asked = Vec::new();
     for name in &args.systems {
-        input::system(given, name)?;
+        asked.push(&input::system(given, name)?.name);
     }
-    let wanted = |system: &&System| {
-        args.systems.is_empty() || args.systems.iter().any(|name| **name == *system.name)
-    };
+    let mut notes = Vec::new();
+    for loaded in given.workers {
+        notes.extend(loaded.notes());
+        notes.extend(loaded.rehearsed(given.program)?);
+    }
+    let wanted = |system: &&System| asked.is_empty() || asked.contains(&&system.name);
     let variants = given
         .systems
         .iter()
@@ -99,7 +106,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
             |runs: u64| progress.show(done as u64, steps, &format!("{what}: {runs} runs"));
         // Unexpected failures are written always, and expected ones when a folder is given.
         let usual = (variant.expected == Expected::Holds).then_some("failures");
-        let mut keeping = Keeping::new(args.out.as_ref(), usual)?;
+        let mut keeping = Keeping::new(args.out.as_ref(), usual)?.of(given.worker(system));
         let mut line = one(system, variant, &budget, &mut keeping, &mut tick)?;
         for (search, broken, file) in &mut line.broken {
             *file = keeping.last(search, broken);
@@ -112,7 +119,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
     let ok = checked.iter().all(Checked::ok);
     let (text, json) = (table(given.program, &checked, ok), document(given.program, &checked, ok));
     let code = if unwritten.is_some() { output::UNWRITTEN } else { u8::from(!ok) };
-    let notes = unwritten.iter().map(|why| format!("error: {why}")).collect();
+    notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
     Ok(Answer { text, json, code, notes })
 }
 

@@ -48,6 +48,9 @@ pub struct Args {
     pub requests: Option<PathBuf>,
     #[command(flatten)]
     pub model: model::Arg,
+    /// For the folder of a Worker: the environment [default: CLOUDFLARE_ENV, or none].
+    #[arg(long)]
+    pub env: Option<String>,
     /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -80,7 +83,13 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         Some(path) => Some(input::requests(path, given, system, variant)?),
         None => None,
     };
-    let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?;
+    let worker = given.worker(system);
+    let mut notes = Vec::new();
+    if let Some(loaded) = worker {
+        notes = loaded.notes();
+        notes.extend(loaded.rehearsed(given.program)?);
+    }
+    let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?.of(worker);
     let search = Search {
         system,
         variant,
@@ -116,7 +125,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     };
     let text = text(given.program, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
-    let notes = unwritten.iter().map(|why| format!("error: {why}")).collect();
+    notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
     Ok(Answer { text, json, code, notes })
 }
 
@@ -148,6 +157,9 @@ fn text(
         }
         Some(false) => text += "  not complete: there are more runs within the bounds\n",
         None => {}
+    }
+    if search.system.origin.is_some() && !findings.broken.is_empty() {
+        text += "  more may hide behind this: a run is judged until its first broken promise, so mend it and search again\n";
     }
     for (name, times) in &findings.seen {
         let _ = writeln!(text, "  seen {times:>7} times: {name}");

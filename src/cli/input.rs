@@ -11,6 +11,7 @@ use thunderhead_sim::{
     printable,
 };
 
+use super::worker::Named;
 use super::{CliError, Given, model};
 use crate::bodies;
 use crate::playable::{self, Playable};
@@ -63,9 +64,13 @@ pub fn ready<'a>(
     Playable::new(file, given.systems)
 }
 
-/// The system that a script names; none if it cannot be read, which is told when it is played.
-pub fn system_of(path: &Path) -> Option<String> {
-    script(path).ok().map(|file| file.script.system)
+/// The system that a script names, or the folder itself; none if it cannot be read, which is told when it is played.
+pub fn named(path: &Path) -> Option<Named> {
+    if path.is_dir() {
+        return path.to_str().map(Named::new);
+    }
+    let name = script(path).ok()?.script.system;
+    Some(Named { home: path.parent().map(Path::to_path_buf), ..Named::new(&name) })
 }
 
 /// The requests of a script, which must be one of `system`.

@@ -6,27 +6,35 @@ use std::path::PathBuf;
 use thunderhead_props::explore::{Broken, Search};
 
 use super::CliError;
+use super::worker::Loaded;
 use crate::failure::{self, Found};
 
 /// The failure files of a command.
 #[derive(Debug, Default)]
-pub struct Keeping {
+pub struct Keeping<'a> {
     folder: Option<PathBuf>,
+    /// The Worker that is searched, which its failures name by its folder.
+    worker: Option<&'a Loaded>,
     /// What was written while the search went on, before anything was shrunk.
     early: Vec<PathBuf>,
     /// Why something could not be written.
     wrong: Option<String>,
 }
 
-impl Keeping {
+impl<'a> Keeping<'a> {
     /// Files go to the folder `asked` for, which must be one that can be written, or else to the `usual` one, if
     /// there is any.
-    pub fn new(asked: Option<&PathBuf>, usual: Option<&str>) -> Result<Keeping, CliError> {
+    pub fn new(asked: Option<&PathBuf>, usual: Option<&str>) -> Result<Keeping<'a>, CliError> {
         if let Some(folder) = asked {
             failure::writable(folder)?;
         }
         let folder = asked.cloned().or(usual.map(PathBuf::from));
         Ok(Keeping { folder, ..Keeping::default() })
+    }
+
+    /// The same for what a search of a Worker finds.
+    pub fn of(self, worker: Option<&'a Loaded>) -> Keeping<'a> {
+        Keeping { worker, ..self }
     }
 
     /// A promise is broken for the first time, in a run that has not been shrunk.
@@ -59,7 +67,8 @@ impl Keeping {
 
     fn write(&mut self, search: &Search, broken: &Broken) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
-        match Found::by(search, broken).write(folder) {
+        let system = self.worker.map(|loaded| loaded.seen_from(folder));
+        match Found::by(search, broken).write(folder, system) {
             Ok(path) => Some(path),
             Err(error) => {
                 self.wrong.get_or_insert(error.to_string());

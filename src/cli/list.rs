@@ -17,6 +17,9 @@ pub struct Args {
     /// The folder of the scenario scripts.
     #[arg(long, default_value = "scenarios")]
     scenarios: PathBuf,
+    /// For the folder of a Worker: the environment [default: CLOUDFLARE_ENV, or none].
+    #[arg(long)]
+    pub env: Option<String>,
 }
 
 impl Args {
@@ -95,9 +98,25 @@ fn one(given: Given, name: &str) -> Result<Answer, CliError> {
     let unknown = |_| CliError::Input(format!("there is nothing called `{name}` to list; {known}"));
     let system = given.systems.find(name).map_err(unknown)?;
     let mut text = String::new();
-    describe(&mut text, system);
+    let notes = match given.worker(system) {
+        // Nothing is known of it: it has no variants, and no promises but those that everybody makes.
+        Some(loaded) => {
+            let _ = writeln!(
+                text,
+                "{}: {}. It is judged by these promises:",
+                system.name, system.about
+            );
+            tell(&mut text, system.promises());
+            exceptions(&mut text, system);
+            loaded.notes()
+        }
+        None => {
+            describe(&mut text, system);
+            Vec::new()
+        }
+    };
     let json = json!({ "systems": [document(system)] });
-    Ok(Answer { text, json, code: 0, notes: Vec::new() })
+    Ok(Answer { text, json, code: 0, notes })
 }
 
 fn systems(given: Given) -> String {
@@ -157,6 +176,11 @@ fn describe(text: &mut String, system: &System) {
     for promise in &system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
+    exceptions(text, system);
+}
+
+/// What is not judged and not compared, with the reasons.
+fn exceptions(text: &mut String, system: &System) {
     for (promise, reason) in system.left_out() {
         let _ = writeln!(text, "    not judged: {promise}\n        {reason}");
     }

@@ -109,6 +109,18 @@ fn differs(
 ) -> Answer {
     let name = printable(playable.file.name());
     let mut text = format!("{}  {name} does not fit\n", report::bad("MISFIT"));
+    if playable.system.origin.is_some() && failure.thunderhead == VERSION {
+        let promise = printable(&failure.promise);
+        let broken = played.violations.iter().any(|one| *one.promise == *failure.promise);
+        let (now, file) = match broken {
+            true => ("is broken still", ""),
+            false => ("holds now", "; search again, and throw the file away"),
+        };
+        text = format!(
+            "{}  the Worker has changed since {name} was written. In this run, \"{promise}\" {now}{file}\n",
+            report::bad("CHANGED")
+        );
+    }
     for misfit in misfits {
         let _ = writeln!(text, "  {}", printable(misfit));
     }

@@ -18,11 +18,17 @@ pub struct Args {
     /// The history with nothing abbreviated, whatever comes of the scenario.
     #[arg(long)]
     wide: bool,
+    /// For the folder of a Worker: the environment [default: CLOUDFLARE_ENV, or none].
+    #[arg(long)]
+    pub env: Option<String>,
 }
 
 pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     if args.scenario.file.is_dir() {
-        return worker::run(given.program, &args.scenario.file, args.wide);
+        let loaded = given.workers.first();
+        let loaded =
+            loaded.ok_or_else(|| CliError::Input("the folder has no readable name".into()))?;
+        return worker::run(given.program, loaded, args.wide);
     }
     let playable = args.scenario.playable(given)?;
     let played = playable.play()?;

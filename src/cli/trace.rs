@@ -45,7 +45,12 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
         Format::Text => history.short(),
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
-        Format::Html => run.trace.to_html(&playable.file.script.story),
+        Format::Html => {
+            let broken = played.violations.iter();
+            let broken =
+                broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
+            run.trace.to_html_with(&playable.file.script.story, &broken.collect::<Vec<_>>())
+        }
     };
     Ok(Answer { text, json: json!(null), code: 0, notes: Vec::new() })
 }

@@ -1,7 +1,7 @@
-//! The folder of a Worker in place of a system: `thunderhead explore DIR` and `thunderhead run DIR`.
+//! The folder of a Worker in place of a system: `thunderhead explore DIR`, and every other command.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thunderhead_props::{System, history, quietly};
@@ -12,34 +12,166 @@ use thunderhead_workers::Worker;
 
 use super::{Answer, CliError, input};
 
-/// Whether the name is that of a folder.
-pub fn is_one(name: &str) -> bool {
-    Path::new(name).is_dir()
+/// The name of the environment when no argument names one, as wrangler has it.
+const ENVIRONMENT: &str = "CLOUDFLARE_ENV";
+/// What stands between the folder and the environment in the name of a system.
+const BEHIND_FOLDER: char = '#';
+/// What a Worker says that used up its processor time.
+const EXCEEDED: &str = "exceeded CPU time limit";
+
+/// A Worker that a command names.
+#[derive(Debug)]
+pub struct Loaded {
+    pub worker: Worker,
+    pub system: System,
+    folder: PathBuf,
+    environment: Option<String>,
 }
 
-/// The Worker in a folder as a system of that name.
-pub fn system(name: &str) -> Result<System, CliError> {
-    Ok(load(Path::new(name))?.system(name.to_string()))
+/// A Worker as a command or a script names it: a folder, and an environment behind it if it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The name as it is written.
+    pub name: String,
+    /// The folder that it is relative to, for a script; then the working directory is tried as well.
+    pub home: Option<PathBuf>,
+    /// The environment that the command names.
+    pub environment: Option<String>,
 }
 
-fn load(folder: &Path) -> Result<Worker, CliError> {
-    Worker::load(folder).map_err(|why| CliError::Input(printable(&why).into_owned()))
+impl Named {
+    pub fn new(name: &str) -> Named {
+        Named { name: name.into(), home: None, environment: None }
+    }
+
+    /// The folder and the environment, if there is such a folder.
+    fn place(&self) -> Option<(PathBuf, Option<String>)> {
+        let folder = |name: &str| {
+            let home = self.home.iter().map(|home| home.join(name));
+            let folder =
+                |path: PathBuf| if path.as_os_str().is_empty() { ".".into() } else { path };
+            home.map(folder).chain([PathBuf::from(name)]).find(|path| path.is_dir())
+        };
+        if let Some(found) = folder(&self.name) {
+            return Some((found, self.environment.clone()));
+        }
+        let (name, environment) = self.name.rsplit_once(BEHIND_FOLDER)?;
+        Some((folder(name)?, Some(environment.into())))
+    }
+
+    /// Loads the Worker, if the name is that of a folder.
+    pub fn load(&self, taken: &[&System]) -> Result<Option<Loaded>, CliError> {
+        let Some((folder, asked)) = self.place() else { return Ok(None) };
+        let usual = || std::env::var(ENVIRONMENT).ok().filter(|name| !name.is_empty());
+        // A script says all that there is to say: what surrounds it must not change what it plays.
+        let environment = if self.home.is_some() { asked } else { asked.or_else(usual) };
+        let worker = Worker::load(&folder, environment.as_deref())
+            .map_err(|why| CliError::Input(printable(&why).into_owned()))?;
+        let is_taken = taken.iter().any(|system| *system.name == *worker.name());
+        let name = format!("{}{}", worker.name(), if is_taken { "-worker" } else { "" });
+        let origin = self.name.clone();
+        let system = worker.system(name, origin);
+        Ok(Some(Loaded { worker, system, folder, environment }))
+    }
+}
+
+impl Loaded {
+    /// How a failure file in another folder names it.
+    pub fn seen_from(&self, folder: &Path) -> String {
+        let path = relative(folder, &self.folder).display().to_string();
+        match &self.environment {
+            Some(environment) => format!("{path}{BEHIND_FOLDER}{environment}"),
+            None => path,
+        }
+    }
+
+    /// What its author should know before anything is played.
+    pub fn notes(&self) -> Vec<String> {
+        let environment =
+            self.environment.iter().map(|name| format!("the environment `{name}` is used"));
+        let notes = environment.chain(self.worker.notes());
+        notes.map(|note| format!("note: {}", printable(&note))).collect()
+    }
+
+    /// Plays its requests in the calm. A Worker whose every request fails there, or that never comes to an end, would
+    /// not be tested by any storm. Returns what fails otherwise.
+    pub fn rehearsed(&self, program: &str) -> Result<Vec<String>, CliError> {
+        let calm = Calm::of(&self.worker)?;
+        let failed: Vec<&Answered> = calm.answered.iter().filter(|one| one.failed()).collect();
+        let endless = calm.logs.iter().any(|line| line.contains(EXCEEDED));
+        if failed.is_empty() && !endless {
+            return Ok(Vec::new());
+        }
+        let folder = input::shown(&self.folder);
+        let told =
+            |one: &&Answered| format!("{}: {}", printable(&one.request), printable(&one.answer));
+        if endless || failed.len() == calm.answered.len() {
+            let why = match endless {
+                true => "a request uses up all processor time in the calm",
+                false => "every request fails in the calm, so a storm would show nothing",
+            };
+            let lines = failed
+                .iter()
+                .map(told)
+                .chain(calm.logs.iter().map(|log| printable(log).into_owned()));
+            let lines: String = lines.take(SHOWN).map(|line| format!("\n  {line}")).collect();
+            return Err(CliError::Input(format!(
+                "{folder}: {why}:{lines}\n`{program} run {folder}` shows all of it"
+            )));
+        }
+        let notes = failed.iter().map(|one| format!("note: fails in the calm: {}", told(one)));
+        Ok(notes.collect())
+    }
+}
+
+/// At most so many lines are shown of what fails in the calm.
+const SHOWN: usize = 8;
+
+/// The way from one folder to another. Where they share nothing but the root it is the whole path.
+fn relative(from: &Path, to: &Path) -> PathBuf {
+    let whole = |path: &Path| {
+        let real = path.canonicalize().or_else(|_| std::path::absolute(path));
+        real.unwrap_or_else(|_| path.into())
+    };
+    let (from, to) = (whole(from), whole(to));
+    let shared =
+        from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    if shared <= 1 {
+        return to;
+    }
+    let up = from.components().skip(shared).map(|_| std::path::Component::ParentDir);
+    let path: PathBuf = up.chain(to.components().skip(shared)).collect();
+    if path.as_os_str().is_empty() { ".".into() } else { path }
+}
+
+/// All requests of a Worker in the calm.
+struct Calm {
+    run: Run,
+    answered: Vec<Answered>,
+    logs: Vec<String>,
+}
+
+impl Calm {
+    fn of(worker: &Worker) -> Result<Calm, CliError> {
+        let requests = worker.one_by_one();
+        let scenario = Scenario { requests, ..Scenario::default() };
+        let source = Source::Tape(Tape::benign());
+        let run = quietly(|| simulate(&scenario, &source, &|cloud| worker.mount(cloud)))?;
+        let answered = scenario.requests.iter().map(|sent| Answered::of(sent, &run)).collect();
+        let logs = logs(&run);
+        Ok(Calm { run, answered, logs })
+    }
 }
 
 /// Plays every request of a Worker's `storm.http` in the calm, one long after the other.
-pub fn run(program: &str, folder: &Path, wide: bool) -> Result<Answer, CliError> {
-    let worker = load(folder)?;
-    let requests = worker.one_by_one();
-    let scenario = Scenario { requests, ..Scenario::default() };
-    let source = Source::Tape(Tape::benign());
-    let run = quietly(|| simulate(&scenario, &source, &|cloud| worker.mount(cloud)))?;
-    let answered: Vec<Answered> =
-        scenario.requests.iter().map(|sent| Answered::of(sent, &run)).collect();
+pub fn run(program: &str, loaded: &Loaded, wide: bool) -> Result<Answer, CliError> {
+    let (worker, folder) = (&loaded.worker, &loaded.folder);
+    let Calm { run, answered, logs } = Calm::of(worker)?;
     let mut text = String::new();
     for Answered { request, answer, .. } in &answered {
         let _ = writeln!(text, "{}\n  {}", printable(request), printable(answer));
     }
-    let (logs, left) = (logs(&run), left_behind(&run));
+    let left = left_behind(&run);
     for (title, lines) in [("what was logged", &logs), ("what is left behind", &left)] {
         if !lines.is_empty() {
             let _ = writeln!(text, "\n{title}:");
@@ -48,7 +180,7 @@ pub fn run(program: &str, folder: &Path, wide: bool) -> Result<Answer, CliError>
             let _ = writeln!(text, "  {}", printable(line));
         }
     }
-    text += &advice(&worker, program, folder);
+    text += &advice(worker, program, folder);
     if wide {
         let _ = write!(text, "\n{}", run.trace);
     }
@@ -60,7 +192,7 @@ pub fn run(program: &str, folder: &Path, wide: bool) -> Result<Answer, CliError>
         "leftBehind": left,
         "traceHash": run.trace.hash(),
     });
-    Ok(Answer { text, json, code: 0, notes: notes(&worker) })
+    Ok(Answer { text, json, code: 0, notes: loaded.notes() })
 }
 
 /// What to type next, and how to write requests if there are none.
@@ -70,18 +202,9 @@ fn advice(worker: &Worker, program: &str, folder: &Path) -> String {
         return format!("\n`{program} explore {folder}` plays them in the storm\n");
     }
     format!(
-        "\nThere is no {folder}/storm.http, so one `GET /` was sent. Write your requests there, separated by `###`:\n\n  \
+        "\nThere is no {folder}/storm.http, so nothing else was sent. Write your requests there, separated by `###`:\n\n  \
          POST /orders\n  content-type: application/json\n\n  {{\"product\": \"tea\"}}\n  ###\n  GET /orders\n"
     )
-}
-
-/// The bindings that say that they are not simulated when they are called.
-fn notes(worker: &Worker) -> Vec<String> {
-    let missing = worker.missing().into_iter();
-    let note = |(name, what)| {
-        format!("note: `{name}` is a binding of {what}, which is not simulated: its calls throw")
-    };
-    missing.map(note).collect()
 }
 
 /// A request and its answer.
@@ -90,6 +213,7 @@ struct Answered {
     answer: String,
     status: Option<u16>,
     body: Option<String>,
+    threw: bool,
 }
 
 impl Answered {
@@ -114,7 +238,12 @@ impl Answered {
                 _ => None,
             })
         });
-        let request = format!("{} {}", sent.request.method, sent.request.path);
+        let (method, path) = (&*sent.request.method, &*sent.request.path);
+        let request = match method {
+            // The path of a trigger is the trigger.
+            "SCHEDULED" => format!("{method} {}", path.trim_start_matches('/').replace('+', " ")),
+            _ => format!("{method} {path}"),
+        };
         match outcome {
             Some(Ok(Reply::Fetch(response))) => {
                 let body = response.body.text().map(str::to_string);
@@ -125,16 +254,23 @@ impl Answered {
                     answer: format!("{} {shown}", response.status),
                     status: Some(response.status),
                     body,
+                    threw: false,
                 }
             }
-            Some(Ok(other)) => {
-                Answered { request, answer: other.to_string(), status: None, body: None }
-            }
-            Some(Err(error)) => {
-                Answered { request, answer: format!("error: {error}"), status: None, body: None }
-            }
-            None => Answered { request, answer: "no answer".into(), status: None, body: None },
+            Some(Ok(other)) => Answered::without_status(request, other.to_string(), false),
+            Some(Err(error)) => Answered::without_status(request, format!("error: {error}"), true),
+            None => Answered::without_status(request, "no answer".into(), false),
         }
+    }
+
+    fn without_status(request: String, answer: String, threw: bool) -> Answered {
+        Answered { request, answer, status: None, body: None, threw }
+    }
+
+    /// Whether the Worker threw, or answered that something is wrong with it. What is not answered at all is for the
+    /// promises to tell.
+    fn failed(&self) -> bool {
+        self.threw || self.status.is_some_and(|status| status >= 500)
     }
 
     fn document(&self) -> Value {
@@ -158,8 +294,9 @@ fn left_behind(run: &Run) -> Vec<String> {
         let body = stored.body.map(|body| format!(" {body}")).unwrap_or_default();
         format!("r2 {}/{}{body}", stored.bucket, stored.key())
     });
+    // An alarm that has fired is still in the platform's own table.
     let rows = history::rows(&run.trace);
-    let rows = rows.iter().map(|held| {
+    let rows = rows.iter().filter(|held| held.table != "_cf_METADATA").map(|held| {
         let cells: Vec<String> =
             held.row.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("{} {}: {}", held.owner, held.table, cells.join(", "))

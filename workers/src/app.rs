@@ -10,8 +10,12 @@ use thunderhead_sim::{Scenario, Source, Tape, simulate};
 
 use crate::code::Code;
 use crate::config::Config;
+use crate::esbuild::{self, Bundle};
 use crate::files::Files;
 use crate::isolate::Isolate;
+use crate::rules::Rules;
+use crate::source_map::SourceMap;
+use crate::sources::Sources;
 
 /// A Worker that can be mounted any number of times, on any thread.
 #[derive(Clone, Debug)]
@@ -42,32 +46,42 @@ struct Class {
 const RESERVED: [&str; 7] = ["ai", "client", "cloud", "d1", "queues", "r2", "workflows"];
 
 impl App {
-    /// The Worker in a folder. The error says what keeps it from running.
-    pub fn load(folder: &Path) -> Result<App, String> {
-        let (config, _) = Config::read(folder)?;
-        let shown = folder.display();
-        App::new(config, Files::Folder(folder.into())).map_err(|why| format!("{shown}: {why}"))
+    /// The Worker in a folder, in one of its environments if one is named. It is bundled by the esbuild that is
+    /// installed there, as wrangler does; without one its modules are read as they are. The error says what keeps it
+    /// from running.
+    pub fn load(folder: &Path, environment: Option<&str>) -> Result<App, String> {
+        let config = Config::read(folder, environment)?;
+        let told = |why| format!("{}: {why}", folder.display());
+        let files = Files::Folder(folder.into());
+        present(&config, &files).map_err(told)?;
+        match esbuild::installed(folder).filter(|_| !config.no_bundle) {
+            Some(esbuild) => {
+                let bundle = Bundle::of(&esbuild, folder, &config).map_err(told)?;
+                let (main, map) = (bundle.main(), Some(bundle.map()));
+                App::of(config, bundle.files(), main, map).map_err(told)
+            }
+            None => App::new(config, files).map_err(told),
+        }
     }
 
     /// A Worker of this configuration, whose files are read from `files`.
-    pub fn new(mut config: Config, files: Files) -> Result<App, String> {
+    pub fn new(config: Config, files: Files) -> Result<App, String> {
+        present(&config, &files)?;
+        let main = config.main.clone();
+        App::of(config, files, &main, None)
+    }
+
+    fn of(
+        mut config: Config,
+        files: Files,
+        main: &str,
+        map: Option<SourceMap>,
+    ) -> Result<App, String> {
         if RESERVED.contains(&&*config.name) {
             config.name.push_str("-worker");
         }
-        if files.read(&config.main).is_none() {
-            return Err(format!(
-                "there is no file `{}`, which the configuration calls `main`",
-                config.main
-            ));
-        }
-        if config.main.ends_with(".ts") || config.main.ends_with(".tsx") {
-            return Err(format!(
-                "`{}` is TypeScript, which is not read yet: bundle it first, for example with `npx wrangler deploy \
-                 --dry-run --outdir dist`, and point `main` at the bundle",
-                config.main
-            ));
-        }
-        let code = Arc::new(Code::compile(files, &config.main, config.bindings().to_string())?);
+        let sources = Sources::new(files, Rules::of_config(&config.rules))?;
+        let code = Arc::new(Code::compile(sources, main, map, config.bindings().to_string())?);
         let described = Isolate::new(&code)?.describe()?;
         let exports: Exports =
             serde_json::from_str(&described).map_err(|error| error.to_string())?;
@@ -159,10 +173,23 @@ impl App {
         classes.iter().find(|class| class.name == name).ok_or_else(|| {
             let known: Vec<&str> = classes.iter().map(|class| &*class.name).collect();
             let main = &self.config.main;
+            let advice = match known.is_empty() {
+                true => "it exports no class at all".into(),
+                false => thunderhead_sim::closest(name, known),
+            };
             format!(
-                "`{binding}` is bound to the class `{name}`, which {main} does not export: {}",
-                thunderhead_sim::closest(name, known)
+                "`{binding}` is bound to the class `{name}`, which {main} does not export: {advice}"
             )
         })
+    }
+}
+
+/// Refuses a configuration whose main module is not there.
+fn present(config: &Config, files: &Files) -> Result<(), String> {
+    match files.exists(&config.main) {
+        true => Ok(()),
+        false => {
+            Err(format!("there is no file `{}`, which the configuration calls `main`", config.main))
+        }
     }
 }

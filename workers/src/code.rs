@@ -10,7 +10,8 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{CaughtError, Context, Ctx, Error, Module, Runtime};
 
-use crate::files::Files;
+use crate::source_map::SourceMap;
+use crate::sources::Sources;
 
 /// The name of the module that Rust calls into.
 pub const ENTRY: &str = "thunderhead:entry";
@@ -24,13 +25,23 @@ pub struct Code {
     main: String,
     /// The JSON from which the prelude makes `env`.
     bindings: String,
+    /// Where the lines of the main module come from, if it is a bundle.
+    map: Option<SourceMap>,
 }
 
 impl Code {
-    /// Compiles the module called `main` and all that it imports.
-    pub fn compile(files: Files, main: &str, bindings: String) -> Result<Code, String> {
-        let code = Rc::new(RefCell::new(Code { main: main.into(), bindings, ..Code::default() }));
-        let compiler = Compiler { files, code: code.clone() };
+    /// Compiles the module called `main` and all that it imports. With a map, places in it are told as those that it
+    /// comes from.
+    pub fn compile(
+        sources: Sources,
+        main: &str,
+        map: Option<SourceMap>,
+        bindings: String,
+    ) -> Result<Code, String> {
+        let code = Code { main: main.into(), bindings, map, ..Code::default() };
+        let code = Rc::new(RefCell::new(code));
+        let wrong = Rc::new(RefCell::new(None));
+        let compiler = Compiler { sources, code: code.clone(), wrong: wrong.clone() };
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_loader(compiler.clone(), compiler.clone());
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
@@ -39,7 +50,8 @@ impl Code {
             [ENTRY, main]
                 .into_iter()
                 .try_for_each(&mut compile)
-                .map_err(|error| describe(&ctx, error))
+                .map_err(|error| code.borrow().describe(&ctx, error))
+                .map_err(|said| wrong.take().unwrap_or(said))
         })?;
         Ok(code.take())
     }
@@ -64,42 +76,65 @@ impl Code {
         // SAFETY: the bytes were written by this build of QuickJS, in `Compiler::load`.
         unsafe { Module::load(ctx.clone(), bytes) }
     }
-}
 
-/// An error in words: where it was thrown, its name and its message.
-pub fn describe(ctx: &Ctx<'_>, error: Error) -> String {
-    match CaughtError::from_error(ctx, error) {
-        CaughtError::Exception(exception) => {
-            let name = exception.get::<_, String>("name").unwrap_or_else(|_| "Error".into());
-            let message = exception.message().unwrap_or_default();
-            let stack = exception.stack().unwrap_or_default();
-            match place(&stack) {
-                Some(place) => format!("{place}: {name}: {message}"),
-                None => format!("{name}: {message}"),
+    /// An error in words: where it was thrown, its name and its message.
+    pub fn describe(&self, ctx: &Ctx<'_>, error: Error) -> String {
+        match CaughtError::from_error(ctx, error) {
+            CaughtError::Exception(exception) => {
+                let name = exception.get::<_, String>("name").unwrap_or_else(|_| "Error".into());
+                let message = exception.message().unwrap_or_default();
+                let stack = exception.stack().unwrap_or_default();
+                match self.place(&stack) {
+                    Some(place) => format!("{place}: {name}: {message}"),
+                    None => format!("{name}: {message}"),
+                }
             }
+            CaughtError::Value(value) => format!("{value:?} was thrown"),
+            CaughtError::Error(error) => error.to_string(),
         }
-        CaughtError::Value(value) => format!("{value:?} was thrown"),
-        CaughtError::Error(error) => error.to_string(),
+    }
+
+    /// The innermost place of a stack that is its author's own, as `file:line:column`; if there is none, that of a
+    /// package.
+    pub fn place(&self, stack: &str) -> Option<String> {
+        let places: Vec<String> = places(stack).map(|place| self.origin(place)).collect();
+        let own = places.iter().position(|place| !place.contains("node_modules/"));
+        places.into_iter().nth(own.unwrap_or(0))
+    }
+
+    /// Where a place of the program comes from.
+    fn origin(&self, place: &str) -> String {
+        let mut parts = place.rsplitn(3, ':');
+        let mut number = || parts.next()?.parse::<usize>().ok();
+        let (column, line) = (number(), number());
+        let origin = match (&self.map, line, column, parts.next()) {
+            (Some(map), Some(line), Some(column), Some(file)) if file == self.main => {
+                map.origin(line, column)
+            }
+            _ => None,
+        };
+        origin.unwrap_or_else(|| place.into())
     }
 }
 
-/// The innermost place of a stack that is in the program and not in the prelude, as `file:line:column`.
-pub fn place(stack: &str) -> Option<&str> {
+/// The places of a stack that are in the program and not in the prelude, the innermost first.
+fn places(stack: &str) -> impl Iterator<Item = &str> {
     let places = stack.lines().filter_map(|line| {
         let line = line.trim().strip_prefix("at ")?;
         Some(line.rsplit_once('(').map_or(line, |(_, place)| place.trim_end_matches(')')))
     });
-    let own = |place: &&str| {
+    places.filter(|place| {
         !place.contains("thunderhead:") && !place.starts_with("native") && place.contains(':')
-    };
-    places.into_iter().find(own)
+    })
 }
 
 /// Compiles modules when they are imported, and keeps their bytecode.
 #[derive(Clone)]
 struct Compiler {
-    files: Files,
+    sources: Sources,
     code: Rc<RefCell<Code>>,
+    /// What went wrong first, with its place; the engine's own words do not tell it.
+    wrong: Rc<RefCell<Option<String>>>,
 }
 
 impl Resolver for Compiler {
@@ -110,8 +145,14 @@ impl Resolver for Compiler {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<String> {
-        let found = self.files.resolve(base, name);
-        let found = found.map_err(|why| Error::new_resolving_message(base, name, why))?;
+        let found = self.sources.resolve(base, name);
+        let found = found.map_err(|why| {
+            let place = self.sources.importing(base, name);
+            self.wrong
+                .borrow_mut()
+                .get_or_insert(format!("{place}: `{name}` cannot be imported: {why}"));
+            Error::new_resolving_message(base, name, why)
+        })?;
         let key = (base.to_string(), name.to_string());
         self.code.borrow_mut().names.insert(key, found.clone());
         Ok(found)
@@ -125,8 +166,10 @@ impl Loader for Compiler {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<Module<'js, Declared>> {
-        let source =
-            self.files.source(name).map_err(|why| Error::new_loading_message(name, why))?;
+        let source = self.sources.source(name).map_err(|why| {
+            self.wrong.borrow_mut().get_or_insert(why.clone());
+            Error::new_loading_message(name, why)
+        })?;
         let module = Module::declare(ctx.clone(), name, source)?;
         let bytes = module.write(WriteOptions::default())?.into();
         self.code.borrow_mut().modules.insert(name.into(), bytes);
@@ -166,10 +209,14 @@ impl Loader for Booter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Files;
+    use crate::rules::Rules;
 
     fn compile(files: &[(&str, &str)]) -> Result<Code, String> {
+        let main = files[0].0;
         let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
-        Code::compile(Files::Memory(files), "index.js", "[]".into())
+        let sources = Sources::new(Files::Memory(files), Rules::default())?;
+        Code::compile(sources, main, None, "[]".into())
     }
 
     #[test]
@@ -181,14 +228,26 @@ mod tests {
 
     #[test]
     fn an_import_that_leads_nowhere_is_told_with_both_names() {
-        let said = compile(&[("index.js", "import { a } from './gone.js';")]).expect_err("gone");
-        assert!(said.contains("index.js") && said.contains("gone.js"), "{said}");
+        let said = compile(&[("index.js", "\nimport { a } from './gone.js';")]).expect_err("gone");
+        assert!(said.starts_with("index.js:2: `./gone.js`"), "{said}");
     }
 
     #[test]
     fn the_place_of_a_stack_is_the_innermost_one_of_the_program() {
         let stack = "    at op (thunderhead:operation:5:3)\n    at put (src/a.js:7:9)\n    at src/b.js:1:1\n";
-        assert_eq!(place(stack), Some("src/a.js:7:9"));
-        assert_eq!(place("    at native\n"), None);
+        let code = Code::default();
+        assert_eq!(code.place(stack).as_deref(), Some("src/a.js:7:9"));
+        assert_eq!(code.place("    at native\n"), None);
+        let stack = "    at dispatch (node_modules/hono/app.js:1:1)\n    at src/b.js:2:3\n";
+        assert_eq!(code.place(stack).as_deref(), Some("src/b.js:2:3"));
+    }
+
+    #[test]
+    fn the_place_of_a_bundle_is_that_of_the_file_it_comes_from() {
+        let json = r#"{ "sources": ["src/a.ts"], "mappings": ";AAEA" }"#;
+        let map = SourceMap::parse(json, std::path::Path::new(""), std::path::Path::new(""));
+        let code = Code { main: "index.js".into(), map: map.ok(), ..Code::default() };
+        assert_eq!(code.place("    at f (index.js:2:1)").as_deref(), Some("src/a.ts:3:1"));
+        assert_eq!(code.place("    at f (other.js:2:1)").as_deref(), Some("other.js:2:1"));
     }
 }

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use thunderhead_sim::queue::ConsumerConfig;
 use thunderhead_sim::r2::EventType;
 
-use crate::jsonc;
+use crate::rules::Rule;
+use crate::{environment, jsonc, migrations, secrets};
 
 /// The configuration, as far as it matters to a simulation.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -26,10 +27,26 @@ pub struct Config {
     pub(crate) d1_databases: Vec<Database>,
     pub(crate) services: Vec<Service>,
     pub(crate) vars: BTreeMap<String, Value>,
+    pub(crate) triggers: Triggers,
+    /// Whether the main module is taken as it is.
+    pub(crate) no_bundle: bool,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) alias: BTreeMap<String, String>,
+    pub(crate) define: BTreeMap<String, String>,
+    pub(crate) tsconfig: Option<String>,
+    /// The statements that make each database what the Worker expects, by the name of the database.
+    #[serde(skip)]
+    pub(crate) migrations: BTreeMap<String, Vec<String>>,
+    /// The file that this is from, for messages.
+    #[serde(skip)]
+    pub(crate) file: String,
+    /// What was noticed when it was read.
+    #[serde(skip)]
+    pub(crate) noticed: Vec<String>,
     /// No key of wrangler's: what `wrangler r2 bucket notification create` sets up beside the file.
     pub(crate) r2_notifications: Vec<Notification>,
     #[serde(flatten)]
-    others: BTreeMap<String, Value>,
+    pub(crate) others: BTreeMap<String, Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -90,6 +107,14 @@ pub(crate) struct Database {
     pub(crate) binding: String,
     #[serde(default)]
     database_name: Option<String>,
+    /// The folder of the statements that make its tables.
+    pub(crate) migrations_dir: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Triggers {
+    pub(crate) crons: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -148,31 +173,9 @@ impl Consumer {
 /// The names that wrangler knows, in the order in which it looks for them.
 const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
-/// Where secrets are kept for a Worker that runs on its author's machine.
-const SECRETS: &str = ".dev.vars";
-
-/// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
-/// such table.
-const MISSING: [(&str, &str); 14] = [
-    ("kv_namespaces", "Workers KV"),
-    ("ai", "Workers AI"),
-    ("vectorize", "Vectorize"),
-    ("hyperdrive", "Hyperdrive"),
-    ("analytics_engine_datasets", "Analytics Engine"),
-    ("ratelimits", "rate limiting"),
-    ("browser", "Browser Rendering"),
-    ("images", "Images"),
-    ("assets", "static assets"),
-    ("send_email", "Email Routing"),
-    ("dispatch_namespaces", "Workers for Platforms"),
-    ("mtls_certificates", "client certificates"),
-    ("pipelines", "Pipelines"),
-    ("version_metadata", "version metadata"),
-];
-
 impl Config {
-    /// Reads the file in a folder. Returns its name too.
-    pub fn read(folder: &Path) -> Result<(Config, &'static str), String> {
+    /// Reads the file in a folder, for an environment if one is named.
+    pub fn read(folder: &Path, environment: Option<&str>) -> Result<Config, String> {
         for name in NAMES {
             let path = folder.join(name);
             let text = match std::fs::read_to_string(&path) {
@@ -180,15 +183,11 @@ impl Config {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(format!("{}: {error}", path.display())),
             };
-            let mut config = Config::parse(name, &text);
-            if let (Ok(config), Ok(text)) =
-                (&mut config, std::fs::read_to_string(folder.join(SECRETS)))
-            {
-                config.vars.extend(secrets(&text));
-            }
-            return config
-                .map(|config| (config, name))
-                .map_err(|why| format!("{}: {why}", path.display()));
+            let told = |why| format!("{}: {why}", path.display());
+            let mut config = Config::parse_for(name, &text, environment).map_err(told)?;
+            config.vars.extend(secrets::read(folder, environment));
+            config.migrations = migrations::read(folder, &config)?;
+            return Ok(config);
         }
         Err(format!(
             "{}: there is no {}, which says what the Worker is",
@@ -199,34 +198,44 @@ impl Config {
 
     /// Reads the text of a file of that name.
     pub fn parse(name: &str, text: &str) -> Result<Config, String> {
-        let mut config: Config = if name.ends_with(".toml") {
-            toml::from_str(text).map_err(|error| error.to_string())?
-        } else {
-            serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+        Config::parse_for(name, text, None)
+    }
+
+    /// Reads the text of a file of that name, for an environment if one is named.
+    pub fn parse_for(name: &str, text: &str, environment: Option<&str>) -> Result<Config, String> {
+        let mut config: Config = match name.ends_with(".toml") {
+            true => toml::from_str(text).map_err(|error| error.to_string())?,
+            false => {
+                serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+            }
         };
+        let mut noticed = Vec::new();
+        if let Some(environment) = environment {
+            // As plain values this time: which keys are there matters.
+            let whole: Value = match name.ends_with(".toml") {
+                true => toml::from_str(text).map_err(|error| error.to_string())?,
+                false => {
+                    serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
+                }
+            };
+            let selected = environment::select(&whole, environment)?;
+            noticed = selected.noticed;
+            config = serde_json::from_value(selected.config)
+                .map_err(|error| format!("`env.{environment}`: {error}"))?;
+        }
         if config.main.is_empty() {
-            return Err("there is no `main`, the file of the Worker".into());
+            return Err(match config.others.contains_key("pages_build_output_dir") {
+                true => "it is a Pages project, which is not simulated: only Workers are".into(),
+                false => "there is no `main`, the file of the Worker".into(),
+            });
         }
         config.main = config.main.trim_start_matches("./").into();
         if config.name.is_empty() {
             config.name = "worker".into();
         }
+        config.file = name.into();
+        config.noticed = noticed;
         Ok(config)
-    }
-
-    /// The bindings that are declared and cannot be simulated: their names, and what they are bindings of.
-    pub fn missing(&self) -> Vec<(String, &'static str)> {
-        let mut missing = Vec::new();
-        for (key, what) in MISSING {
-            let Some(declared) = self.others.get(key) else { continue };
-            let tables = declared.as_array().cloned().unwrap_or_else(|| vec![declared.clone()]);
-            let name = |table: &Value| {
-                let name = table.get("binding").or_else(|| table.get("name"))?;
-                name.as_str().map(str::to_string)
-            };
-            missing.extend(tables.iter().filter_map(name).map(|name| (name, what)));
-        }
-        missing
     }
 
     /// What `env` is made of, for the prelude.
@@ -263,28 +272,9 @@ impl Config {
     }
 }
 
-/// The lines of a `.dev.vars`: names and values, which may be quoted.
-fn secrets(text: &str) -> impl Iterator<Item = (String, Value)> + '_ {
-    let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        let value = value.trim();
-        let bare = ['"', '\'']
-            .into_iter()
-            .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote));
-        Some((name.trim().to_string(), bare.unwrap_or(value).into()))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn secrets_are_read_as_wrangler_reads_them() {
-        let read: Vec<_> = secrets("# keys\nTOKEN=\"a=b\"\n\nUSER = ann\nnonsense").collect();
-        assert_eq!(read, [("TOKEN".to_string(), "a=b".into()), ("USER".to_string(), "ann".into())]);
-    }
 
     const TOML: &str = r#"
         name = "shop"

@@ -17,6 +17,9 @@ pub struct Thrown {
     pub non_retryable: bool,
     /// The stack, in which a place of the program may be found.
     pub stack: String,
+    /// That place, as `file:line:column`.
+    #[serde(skip)]
+    pub place: Option<String>,
 }
 
 impl Thrown {
@@ -40,7 +43,7 @@ impl Thrown {
 
     /// The failure of a handler that nothing of the program catches: it is told in the trace, with its place.
     pub fn uncaught(&self, env: &Env) -> Error {
-        let place = crate::code::place(&self.stack).map(|place| format!(" at {place}"));
+        let place = self.place.as_ref().map(|place| format!(" at {place}"));
         env.log(format!("Uncaught {}: {}{}", self.name, self.message, place.unwrap_or_default()));
         Error::app(self.text())
     }

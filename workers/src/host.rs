@@ -3,10 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 use std::task::Waker;
 
 use thunderhead_sim::{Body, Env, MessageBatch, ObjectState, Step, Stub};
 
+use crate::code::Code;
 use crate::failure::Thrown;
 use crate::isolate::Isolate;
 use crate::pump::Pump;
@@ -38,6 +40,8 @@ pub struct Host {
     pub checks: Cell<u32>,
     condemned: RefCell<Option<String>>,
     invocations: Cell<u32>,
+    /// The program, which knows where its lines come from.
+    code: Arc<Code>,
 }
 
 /// How a handler ended.
@@ -49,6 +53,22 @@ pub struct Ended {
 }
 
 impl Host {
+    /// The side of an isolate with this program.
+    pub fn of(code: &Arc<Code>) -> Host {
+        Host { code: code.clone(), ..Host::default() }
+    }
+
+    /// The innermost place of a stack that is in the program.
+    pub fn place(&self, stack: &str) -> Option<String> {
+        self.code.place(stack)
+    }
+
+    /// What the prelude says was thrown, with its place.
+    pub fn thrown(&self, json: &str) -> Thrown {
+        let thrown = Thrown::parse(json);
+        Thrown { place: self.place(&thrown.stack), ..thrown }
+    }
+
     /// The environment of the invocation that runs now; none while the program boots.
     pub fn env(&self) -> Option<Env> {
         self.running.borrow().as_ref().map(|pump| pump.env.clone())

@@ -96,7 +96,7 @@ impl Isolate {
         host.checks.set(0);
         let result = self.core().with(|ctx, hooks| {
             let result = work(ctx, hooks);
-            let result = result.map_err(|error| Thrown::new(code::describe(ctx, error)));
+            let result = result.map_err(|error| Thrown::new(self.core().code.describe(ctx, error)));
             drain(ctx, host);
             result
         });
@@ -137,7 +137,7 @@ impl Isolate {
     pub fn describe(&self) -> Result<String, String> {
         self.core().with(|ctx, hooks| {
             let said = hooks.get::<_, Function>("describe").and_then(|describe| describe.call(()));
-            said.map_err(|error| code::describe(ctx, error))
+            said.map_err(|error| self.core().code.describe(ctx, error))
         })
     }
 }
@@ -179,13 +179,13 @@ impl Core {
         runtime.set_gc_threshold(usize::MAX);
         runtime.set_max_stack_size(MAX_STACK);
         runtime.set_loader(Booter(code.clone()), Booter(code.clone()));
-        let host = Rc::new(Host::default());
+        let host = Rc::new(Host::of(code));
         watch(&runtime, &host);
         let context = Context::custom::<Language>(&runtime).map_err(|error| error.to_string())?;
         let hooks = context.with(|ctx| {
             let hooks = evaluate(&ctx, code, &host);
             drain(&ctx, &host);
-            hooks.map_err(|error| code::describe(&ctx, error))
+            hooks.map_err(|error| code.describe(&ctx, error))
         });
         let condemned =
             host.condemned().map(|reason| format!("{}: while it boots: {reason}", code.main()));
@@ -252,7 +252,8 @@ fn watch(runtime: &Runtime, host: &Rc<Host>) {
                 Some(error) => {
                     let place = error
                         .stack()
-                        .and_then(|stack| code::place(&stack).map(|place| format!(" at {place}")));
+                        .and_then(|stack| watched.place(&stack))
+                        .map(|place| format!(" at {place}"));
                     format!("{}{}", error.message().unwrap_or_default(), place.unwrap_or_default())
                 }
                 None => reason

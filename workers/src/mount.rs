@@ -105,7 +105,11 @@ impl App {
         }
         let databases: BTreeMap<&str, ()> =
             config.d1_databases.iter().map(|d1| (d1.database(), ())).collect();
-        databases.into_keys().for_each(|database| cloud.d1(database));
+        for database in databases.into_keys() {
+            cloud.d1(database);
+            let migrations = config.migrations.get(database).into_iter().flatten();
+            cloud.migrate(database, &migrations.map(String::as_str).collect::<Vec<_>>());
+        }
     }
 }
 

@@ -1,8 +1,12 @@
 //! `storm.http`: the requests that are sent, in the format that editors know.
 //!
-//! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them. Beyond
-//! that format, `### after 3s` begins the next request that much later, and `SCHEDULED * * * * *` fires a cron trigger.
+//! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
+//! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
+//! later, `### ignore table.column` does not compare a column with the calm, and `SCHEDULED * * * * *` fires a cron
+//! trigger.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -53,30 +57,98 @@ impl fmt::Display for StormHttpError {
 
 impl std::error::Error for StormHttpError {}
 
+/// What a file says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Storm {
+    /// What is sent.
+    pub entries: Vec<Entry>,
+    /// What is ignored, with the line that says so: columns, and promises by their names.
+    pub ignored: Vec<(usize, String)>,
+}
+
 /// What is sent when there is no file.
-pub fn usual() -> Vec<Entry> {
-    vec![Entry { after: None, event: Event::Request(Request::new("GET", "/", "")), line: 1 }]
+pub fn usual() -> Storm {
+    let event = Event::Request(Request::new("GET", "/", ""));
+    Storm { entries: vec![Entry { after: None, event, line: 1 }], ..Storm::default() }
 }
 
 /// Reads a file.
-pub fn parse(text: &str) -> Result<Vec<Entry>, StormHttpError> {
-    let mut entries = Vec::new();
+pub fn parse(text: &str) -> Result<Storm, StormHttpError> {
+    let mut storm = Storm::default();
+    let variables = variables(text);
     let mut after = None;
-    let mut lines: Vec<(usize, &str)> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    let mut lines: Vec<(usize, Cow<str>)> = Vec::new();
+    for (at, line) in text.lines().enumerate().map(|(at, line)| (at + 1, line)) {
         let Some(title) = line.strip_prefix("###") else {
-            lines.push((at + 1, line));
+            lines.push((at, filled(line, &variables, at)?));
             continue;
         };
-        entries.extend(entry(&lines, after.take())?);
+        storm.entries.extend(entry(&lines, after.take())?);
         lines.clear();
-        after = delay(at + 1, title.trim())?;
+        let title = title.trim();
+        after = delay(at, title)?;
+        let ignored = title.strip_prefix("ignore ").map(|what| (at, what.trim().to_string()));
+        storm.ignored.extend(ignored);
     }
-    entries.extend(entry(&lines, after)?);
-    match entries.is_empty() {
-        false => Ok(entries),
+    storm.entries.extend(entry(&lines, after)?);
+    match storm.entries.is_empty() {
+        false => Ok(storm),
         true => Err(StormHttpError { line: 1, why: "there is no request, such as `GET /`".into() }),
     }
+}
+
+/// A line that sets a variable: its name and its value.
+fn variable(line: &str) -> Option<(&str, &str)> {
+    let (name, value) = line.strip_prefix('@')?.split_once('=')?;
+    let name = name.trim();
+    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    (!name.is_empty() && name.chars().all(plain)).then(|| (name, value.trim()))
+}
+
+/// The variables of a file, which may be made of those before them.
+fn variables(text: &str) -> BTreeMap<&str, String> {
+    let mut variables = BTreeMap::new();
+    for (at, line) in text.lines().enumerate() {
+        if let Some((name, value)) = variable(line) {
+            let value =
+                filled(value, &variables, at + 1).map_or(value.to_string(), Cow::into_owned);
+            variables.insert(name, value);
+        }
+    }
+    variables
+}
+
+/// A line with the values of its variables.
+fn filled<'a>(
+    line: &'a str,
+    variables: &BTreeMap<&str, String>,
+    at: usize,
+) -> Result<Cow<'a, str>, StormHttpError> {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, name, behind)) = rest.split_once("{{").and_then(|(before, inner)| {
+        let (name, behind) = inner.split_once("}}")?;
+        Some((before, name.trim(), behind))
+    }) {
+        out += before;
+        match (variables.get(name), name) {
+            (Some(value), _) => out += value,
+            // The same ones in every run: what is sent is part of a scenario.
+            (None, "$guid" | "$uuid" | "$random.uuid") => {
+                out += &format!("00000000-0000-4000-8000-{at:012}");
+            }
+            (None, "$timestamp") => out += "1767225600",
+            (None, _) => {
+                let why = format!("`{{{{{name}}}}}` means nothing; write `@{name} = value` above");
+                return Err(StormHttpError { line: at, why });
+            }
+        }
+        rest = behind;
+    }
+    if out.is_empty() && rest.len() == line.len() {
+        return Ok(Cow::Borrowed(line));
+    }
+    Ok(Cow::Owned(out + rest))
 }
 
 /// `after 3s`, or a title that says nothing.
@@ -105,11 +177,13 @@ fn is_comment(line: &str) -> bool {
 }
 
 fn entry(
-    lines: &[(usize, &str)],
+    lines: &[(usize, Cow<str>)],
     after: Option<Duration>,
 ) -> Result<Option<Entry>, StormHttpError> {
-    let mut lines =
-        lines.iter().copied().skip_while(|(_, line)| line.trim().is_empty() || is_comment(line));
+    let lines = lines.iter().map(|(at, line)| (*at, &**line));
+    let says_nothing =
+        |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
+    let mut lines = lines.skip_while(|(_, line)| says_nothing(line));
     let Some((line, first)) = lines.next() else { return Ok(None) };
     let wrong = |why: String| StormHttpError { line, why };
     let (method, target) = first.trim().split_once(' ').unwrap_or((first.trim(), ""));
@@ -169,7 +243,7 @@ mod tests {
     fn requests_have_methods_paths_headers_and_bodies() {
         let text = "# orders\nPOST /orders?a=1 HTTP/1.1\nContent-Type: application/json\n\n{\"n\": 1,\n\"m\": 2}\n\n\
             ### after 3s\nGET https://shop.example/orders\n### the hourly report\nSCHEDULED 0 * * * *\n###\n";
-        let entries = parse(text).unwrap();
+        let entries = parse(text).unwrap().entries;
         let post = Request::new("POST", "/orders?a=1", "{\"n\": 1,\n\"m\": 2}")
             .with_header("content-type", "application/json");
         let get = Request::new("GET", "/orders", "").with_header("host", "shop.example");
@@ -195,5 +269,28 @@ mod tests {
         assert!(said("GET photos").contains("begins with `/`"));
         assert!(said("###\n").contains("there is no request"));
         assert!(said("WEBSOCKET /room").contains("not simulated"));
+    }
+
+    #[test]
+    fn variables_are_filled_in_wherever_they_stand() {
+        let text = "@host = shop.example\n@base = https://{{host}}\nPOST {{base}}/orders\nx-id: {{ $uuid }}\n\n{\"at\": \"{{host}}\"}\n";
+        let storm = parse(text).unwrap();
+        let expected = Request::new("POST", "/orders", "{\"at\": \"shop.example\"}")
+            .with_header("host", "shop.example")
+            .with_header("x-id", "00000000-0000-4000-8000-000000000004");
+        assert_eq!(storm.entries[0].event, Event::Request(expected));
+        let said = parse("GET /{{gone}}").unwrap_err().to_string();
+        assert_eq!(said, "line 1: `{{gone}}` means nothing; write `@gone = value` above");
+    }
+
+    #[test]
+    fn what_is_ignored_is_told_in_a_title() {
+        let storm =
+            parse("### ignore uploads.attempts\nGET /\n### ignore no message is given up\n")
+                .unwrap();
+        let ignored =
+            [(1, "uploads.attempts".to_string()), (3, "no message is given up".to_string())];
+        assert_eq!(storm.ignored, ignored);
+        assert_eq!(storm.entries.len(), 1);
     }
 }

@@ -11,7 +11,7 @@ use thunderhead_sim::Case;
 use thunderhead_workers::Worker;
 
 /// The Workers with a mistake in them, each with the most deviations that its shortest failure may need.
-const NAIVE: [(&str, usize); 10] = [
+const NAIVE: [(&str, usize); 11] = [
     ("acks-early", 1),
     ("alarm-repeats", 1),
     ("charges-outside-a-step", 1),
@@ -22,18 +22,27 @@ const NAIVE: [(&str, usize); 10] = [
     ("memory-for-storage", 1),
     ("orphaned-files", 1),
     ("row-means-done", 1),
+    ("uploads-plan", 1),
 ];
 
 /// Those without.
-const CORRECT: [&str; 5] =
-    ["acks-last", "charges-in-a-step", "counts-orders", "no-lost-update", "storage-first"];
+const CORRECT: [&str; 6] = [
+    "acks-last",
+    "charges-in-a-step",
+    "counts-orders",
+    "no-lost-update",
+    "storage-first",
+    "uploads-reference",
+];
 
 /// How far a naive one is searched at most, and a correct one always.
 const RUNS: (u64, u64) = (1_000, 60);
 
 fn system(name: &str) -> System {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../examples/workers").join(name);
-    Worker::load(&folder).unwrap_or_else(|why| panic!("{why}")).system(name.to_string())
+    Worker::load(&folder, None)
+        .unwrap_or_else(|why| panic!("{why}"))
+        .system(name.to_string(), name.to_string())
 }
 
 /// The first of these seeds that breaks a promise.

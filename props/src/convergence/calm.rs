@@ -1,12 +1,13 @@
 //! Calm runs: the requests of a run one after the other, without faults.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
 use thunderhead_sim::{
-    ClientRequest, End, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time,
+    ClientRequest, End, EventKind, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time,
+    Trace,
 };
 
 use super::remains::{Record, remains};
@@ -26,15 +27,20 @@ pub enum Gap {
     TenMinutes,
     /// As far apart as the scenario has them, and at least three seconds.
     AsScripted,
+    /// As far apart as the scenario has them, and at least a tenth of a second: what a system refuses to those who
+    /// come too soon, or does for several at once, it does then. It counts only if nothing of a request was going on
+    /// when the next one came, for otherwise it may share the race that it is to judge.
+    Close,
 }
 
-pub const GAPS: [Gap; 2] = [Gap::TenMinutes, Gap::AsScripted];
+pub const GAPS: [Gap; 3] = [Gap::TenMinutes, Gap::AsScripted, Gap::Close];
 
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Gap::TenMinutes => "ten minutes apart",
             Gap::AsScripted => "at least three seconds apart",
+            Gap::Close => "as far apart as in this run, but not at once",
         })
     }
 }
@@ -88,13 +94,18 @@ impl Calm<'_> {
     /// What the requests leave behind when they are played in this order; none when that does not come to rest.
     pub fn leaves(&self, order: &[usize], gap: Gap, weather: Weather) -> Left {
         let requests = self.spaced(order, gap);
-        let key = (self.variant.address(), StableHasher::of(&requests), weather);
+        // Otherwise it is the same run again.
+        if gap == Gap::Close && requests == self.spaced(order, Gap::AsScripted) {
+            return None;
+        }
+        let key =
+            (self.variant.address(), StableHasher::of(&(gap == Gap::Close, &requests)), weather);
         if let Some(known) =
             KNOWN.with_borrow(|known| known.get(&key).map(|(_, left)| left.clone()))
         {
             return known;
         }
-        let left = self.play(requests, weather);
+        let left = self.play(requests, gap, weather);
         KNOWN.with_borrow_mut(|known| {
             if known.len() == KEPT_MAX {
                 known.clear();
@@ -115,6 +126,7 @@ impl Calm<'_> {
                         + match gap {
                             Gap::TenMinutes => 600_000,
                             Gap::AsScripted => scripted.max(3_000),
+                            Gap::Close => scripted.max(100),
                         },
                 );
             }
@@ -123,11 +135,30 @@ impl Calm<'_> {
         requests
     }
 
-    fn play(&self, requests: Vec<ClientRequest>, weather: Weather) -> Left {
+    fn play(&self, requests: Vec<ClientRequest>, gap: Gap, weather: Weather) -> Left {
         let scenario = Scenario { requests, salt: weather.salt(), ..Scenario::default() };
         let played = search::play(self.variant, &scenario, &weather.source()).ok()?;
-        (played.end == End::Quiet).then(|| Rc::new(remains(&played.trace)))
+        let counts = gap != Gap::Close || is_serial(&played.trace, &scenario.requests);
+        (counts && played.end == End::Quiet).then(|| Rc::new(remains(&played.trace)))
     }
+}
+
+/// Whether no call was on its way whenever a client sent something.
+fn is_serial(trace: &Trace, requests: &[ClientRequest]) -> bool {
+    let mut open = BTreeSet::new();
+    trace.events().iter().all(|event| match event.kind {
+        EventKind::Call { call } => {
+            let by_client = requests.iter().any(|sent| *sent.from == *trace.actor(event));
+            let serial = !by_client || open.is_empty();
+            open.insert(call);
+            serial
+        }
+        EventKind::End { call, .. } | EventKind::Return { call, .. } => {
+            open.remove(&call);
+            true
+        }
+        _ => true,
+    })
 }
 
 #[cfg(test)]

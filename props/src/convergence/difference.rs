@@ -13,11 +13,14 @@ pub enum Difference<'a> {
     Cells { storm: &'a Record, calm: &'a Record, columns: Vec<&'a str> },
     /// Two records are the same but for names that occur elsewhere, too, in other places each.
     Names { storm: &'a Record, column: &'a str, storm_has: Places, calm_has: Places },
-    /// A record that only the storm leaves.
-    More(&'a Record),
-    /// A record that only the calm leaves.
-    Less(&'a Record),
+    /// A record that only the storm leaves, or leaves more often.
+    More(&'a Record, Times),
+    /// A record that only the calm leaves, or leaves more often.
+    Less(&'a Record, Times),
 }
+
+/// How many records like it the storm leaves, and how many the calm.
+pub type Times = (usize, usize);
 
 /// The columns in which a name occurs.
 type Places = BTreeSet<String>;
@@ -29,6 +32,12 @@ pub fn differences<'a>(
     ignored: &Columns,
 ) -> Vec<Difference<'a>> {
     let (more, mut less) = (storm.without(calm), calm.without(storm));
+    let times = |record: &Record| {
+        let like = |other: &&Record| {
+            same_kind(record, other) && differing(record, other, ignored).is_empty()
+        };
+        (storm.records().filter(like).count(), calm.records().filter(like).count())
+    };
     let mut found = Vec::new();
     for record in more {
         let near = less.iter().enumerate().filter(|(_, other)| same_kind(record, other));
@@ -42,10 +51,10 @@ pub fn differences<'a>(
                 let cells = Difference::Cells { storm: record, calm: other, columns };
                 found.push(named.unwrap_or(cells));
             }
-            None => found.push(Difference::More(record)),
+            None => found.push(Difference::More(record, times(record))),
         }
     }
-    found.extend(less.into_iter().map(Difference::Less));
+    found.extend(less.into_iter().map(|record| Difference::Less(record, times(record))));
     found.sort_by_key(Difference::size);
     found
 }
@@ -95,7 +104,7 @@ impl Difference<'_> {
     fn size(&self) -> usize {
         match self {
             Difference::Cells { columns, .. } if !columns.is_empty() => columns.len(),
-            Difference::More(_) | Difference::Less(_) => 1_000,
+            Difference::More(..) | Difference::Less(..) => 1_000,
             // Only names differ, which may be because of another difference.
             Difference::Names { .. } => 2_000,
             Difference::Cells { .. } => 3_000,
@@ -114,19 +123,27 @@ impl Difference<'_> {
             }
             Difference::Names { storm, column, .. } => vec![columns::name(&storm.table, column)],
             Difference::Cells { storm: record, .. }
-            | Difference::More(record)
-            | Difference::Less(record) => vec![format!("{}.*", record.table)],
+            | Difference::More(record, _)
+            | Difference::Less(record, _) => vec![format!("{}.*", record.table)],
         }
     }
 
     /// In a sentence or two, with the values on both sides.
     pub fn told(&self) -> String {
         match self {
-            Difference::More(record) => {
+            Difference::More(record, (_, 0)) => {
                 format!("the storm leaves {}, and the calm does not", whole(record))
             }
-            Difference::Less(record) => {
+            Difference::Less(record, (0, _)) => {
                 format!("the calm leaves {}, and the storm does not", whole(record))
+            }
+            Difference::More(record, (storm, calm)) | Difference::Less(record, (storm, calm)) => {
+                format!(
+                    "the storm leaves {} {}, and the calm {}, names and times apart",
+                    whole(record),
+                    how_often(*storm),
+                    how_often(*calm)
+                )
             }
             Difference::Names { storm, column, storm_has, calm_has } => format!(
                 "in {}, the name in `{column}` occurs {} after the storm and {} in the calm",
@@ -154,6 +171,15 @@ impl Difference<'_> {
                 )
             }
         }
+    }
+}
+
+fn how_often(times: usize) -> String {
+    match times {
+        0 => "never".into(),
+        1 => "once".into(),
+        2 => "twice".into(),
+        more => format!("{more} times"),
     }
 }
 

@@ -282,6 +282,44 @@ fn what_two_calm_runs_do_not_agree_on_is_not_compared() {
     assert_eq!(broken(&system(drawing), &[(0, "/cat"), (1, "/dog")], &storm), []);
 }
 
+/// `web` accepts a photo unless another one was accepted less than a second ago. `/count` adds one to a number that it
+/// has read before.
+fn limiting(cloud: &mut Cloud) {
+    cloud.bucket("accepted", BucketConfig::default());
+    cloud.worker("web").fetch(|env, request: Request| async move {
+        let accepted = env.bucket("accepted");
+        let before = accepted.get("before").execute().await?;
+        let before = before.and_then(|found| found.body?.text()?.parse::<u64>().ok());
+        let now = match &*request.path {
+            "/count" => before.unwrap_or(0) + 1,
+            _ if before.is_some_and(|before| env.now().as_ms() < before + 1_000) => {
+                return Ok(Response::new(429, ""));
+            }
+            _ => env.now().as_ms(),
+        };
+        accepted.put("before", now.to_string()).execute().await?;
+        accepted.put(&request.path[1..], "photo").execute().await?;
+        Ok(Response::new(200, ""))
+    });
+}
+
+#[test]
+fn who_is_refused_for_coming_too_soon_leaves_no_trace_and_a_race_does() {
+    let at = |times: [u64; 2], paths: [&str; 2]| {
+        let requests = times.into_iter().zip(paths);
+        let request =
+            |(at, path): (u64, &str)| ClientRequest::new(Time::from_ms(at), "POST", path, "");
+        let scenario =
+            Scenario { requests: requests.map(request).collect(), ..Scenario::default() };
+        let system = system(limiting);
+        let source = Source::Tape(Tape::benign());
+        search::check(&system, system.reference(), &scenario, &source).unwrap().1
+    };
+    assert_eq!(at([0, 300], ["/cat", "/dog"]), [], "the dog is refused");
+    assert_eq!(at([0, 300], ["/count", "/count"]), []);
+    assert_eq!(names(&at([0, 0], ["/count", "/count"])), ["the storm leaves no trace"]);
+}
+
 /// `web` stores a photo, R2 notifies `copier`, and that writes a copy.
 fn copying(cloud: &mut Cloud) {
     let rules = vec![Rule::new("stored", [EventType::ObjectCreate])];

@@ -7,7 +7,6 @@ use rquickjs::{Ctx, Exception, FromJs, Function, Object, Result, Value};
 use thunderhead_sim::{Env, Error, MessageBatch, ObjectId};
 
 use super::convert::{bytes, global_scope, text, throw};
-use crate::failure::Thrown;
 use crate::host::{Ended, Host};
 use crate::ops;
 
@@ -46,13 +45,13 @@ fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<(
     let thrown = move |id: u32, json: String| {
         this.ended
             .borrow_mut()
-            .insert(id, Ended { result: Err(Thrown::parse(&json)), goes_on: false });
+            .insert(id, Ended { result: Err(this.thrown(&json)), goes_on: false });
         this.wake(id);
     };
     natives.set("thrown", Function::new(ctx.clone(), thrown)?)?;
     let this = host.clone();
     let waited = move |ctx: Ctx<'js>, id: u32, error: Opt<Value<'js>>| -> Result<()> {
-        let result = text(&ctx, error.0)?.map_or(Ok(()), |json| Err(Thrown::parse(&json)));
+        let result = text(&ctx, error.0)?.map_or(Ok(()), |json| Err(this.thrown(&json)));
         this.waited.borrow_mut().insert(id, result);
         this.wake(id);
         Ok(())

@@ -8,4 +8,5 @@ mod hostile;
 mod language;
 mod objects;
 mod support;
+mod typescript;
 mod workflows;

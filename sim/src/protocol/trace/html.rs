@@ -22,15 +22,22 @@ const SCRIPT: &str = include_str!("page.js");
 impl Trace {
     /// A page that needs nothing else, neither files nor a network.
     pub fn to_html(&self, title: &str) -> String {
+        self.to_html_with(title, &[])
+    }
+
+    /// The same page with remarks below its title.
+    pub fn to_html_with(&self, title: &str, remarks: &[String]) -> String {
         let page = Page::new(self);
         let (width, height) =
             (LANE * (page.lanes.len() + 1), HEAD + ROW * (self.events().len() + 1));
         let mut text = format!(
             "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>\
+             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>{remarks}\
              <input type=\"search\" placeholder=\"only lines with…\" aria-label=\"only lines with\"></header>\n\
              <main>\n<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"who called whom\">\n",
             title = Escaped(title),
+            remarks =
+                remarks.iter().map(|said| format!("<p>{}</p>", Escaped(said))).collect::<String>(),
         );
         page.lanes(&mut text);
         page.messages(&mut text);

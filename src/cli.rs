@@ -18,6 +18,8 @@ mod replay;
 mod run;
 mod stopwatch;
 mod trace;
+#[cfg(not(feature = "workers"))]
+mod without_workers;
 mod worker;
 
 use std::fmt;

@@ -310,8 +310,13 @@ fn a_script_is_told_of_every_fault_that_met_nobody() {
     let notes = |faults: &str| {
         let script = format!("{head}faults = [{faults}]\n");
         std::fs::write(folder.join("a.toml"), script).unwrap();
-        let json = thunderhead(&folder, &["run", "a.toml", "--json"]).json();
-        json["idle"].as_array().unwrap().len()
+        let done = thunderhead(&folder, &["run", "a.toml", "--json"]);
+        let idle = done.json()["idle"].as_array().unwrap().len();
+        assert_eq!(done.code, i32::from(idle > 0), "a script that does nothing tests nothing");
+        let other = thunderhead(&folder, &["run", "a.toml", "--variant", "reference"]);
+        assert_eq!(other.code, 0, "{}", other.stdout);
+        assert!(other.stderr.contains("all that is expected of `reference`"), "{}", other.stderr);
+        idle
     };
     let struck = "{ kind = \"lose_reply\", on = \"r2.put photos/*\" }";
     assert_eq!(notes(struck), 0);

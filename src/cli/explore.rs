@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
-use thunderhead_sim::{Fault, FaultSet};
+use thunderhead_props::{COMPARED, quietly, search};
+use thunderhead_sim::{Fault, FaultSet, Source};
 
 use super::keeping::Keeping;
 use super::progress::Progress;
@@ -125,8 +126,22 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     };
     let text = text(given.program, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
+    notes.extend(findings.broken.iter().filter_map(|broken| other_the_second_time(&search, broken)));
     notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
     Ok(Answer { text, json, code, notes })
+}
+
+/// A note if the failing run, played again, is another one: then nothing can be replayed.
+fn other_the_second_time(search: &Search, broken: &Broken) -> Option<String> {
+    let source = Source::Tape(broken.run.tape());
+    let again = quietly(|| search::play(search.variant, &broken.case.scenario, &source)).ok()?;
+    (again.trace.hash() != broken.run.trace.hash()).then(|| {
+        format!(
+            "note: the run that breaks \"{}\" is another one when it is played again: the code depends on something \
+             that no run decides, such as a clock or the order of a hash map. `testing::deterministic` shows where",
+            broken.violation.promise
+        )
+    })
 }
 
 fn text(
@@ -157,6 +172,12 @@ fn text(
         }
         Some(false) => text += "  not complete: there are more runs within the bounds\n",
         None => {}
+    }
+    if findings.broken.is_empty() && !search.system.promises.is_empty() {
+        let _ = writeln!(
+            text,
+            "  one run in {COMPARED} was compared with the calm; `{program} check` searches for longer"
+        );
     }
     if search.system.origin.is_some() && !findings.broken.is_empty() {
         text += "  more may hide behind this: a run is judged until its first broken promise, so mend it and search again\n";

@@ -111,6 +111,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// The variant that it is played on instead of its own.
+    pub fn other_variant(&self) -> Option<&str> {
+        self.variant.as_deref()
+    }
+
     /// The script, with every name looked up.
     pub fn playable<'a>(&self, given: Given<'a>) -> Result<Playable<'a>, CliError> {
         let own = playable(&self.file, given)?;

@@ -87,7 +87,8 @@ fn checked(name: &str) -> Result<&str, CliError> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !begins || !name.chars().all(plain) || name.ends_with('-') {
         return wrong(
-            "use small letters, digits and hyphens, beginning with a letter, as in `order-desk`",
+            "use small letters, digits and hyphens, beginning with a letter, as in `order-desk`; \
+             the crate is written to a folder of that name in the current folder",
         );
     }
     if name.len() > 40 {

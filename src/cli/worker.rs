@@ -8,8 +8,11 @@ use thunderhead_props::{System, history, quietly};
 use thunderhead_sim::{
     ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, printable, simulate,
 };
+#[cfg(feature = "workers")]
 use thunderhead_workers::Worker;
 
+#[cfg(not(feature = "workers"))]
+use super::without_workers::Worker;
 use super::{Answer, CliError, input};
 
 /// The name of the environment when no argument names one, as wrangler has it.

@@ -108,9 +108,13 @@ impl std::error::Error for ScriptError {}
 ///     "did you mean `lose_reply`? Known are: delay, lose_reply"
 /// );
 /// assert_eq!(closest("gremlins", ["delay"]), "known are: delay");
+/// assert_eq!(closest("gremlins", []), "there is none");
 /// ```
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
+    if known.is_empty() {
+        return "there is none".into();
+    }
     let length = name.chars().count();
     let most = 1 + length / 3;
     // A difference in length takes at least so many edits. To compare only names of a similar length

@@ -1,0 +1,44 @@
+//! In place of `thunderhead_workers`, in a program that is built without it: there is no Worker, and loading one says why.
+
+use std::path::Path;
+
+use thunderhead_props::System;
+use thunderhead_sim::{ClientRequest, Cloud};
+
+/// A Worker, of which there is none.
+#[derive(Debug)]
+pub enum Worker {}
+
+impl Worker {
+    pub fn load(folder: &Path, _environment: Option<&str>) -> Result<Worker, String> {
+        let folder = folder.display();
+        Err(format!(
+            "{folder} is a folder, and this program cannot run Workers: build it with the feature `workers` of the \
+             package `thunderhead`, which is on unless `default-features` is false"
+        ))
+    }
+
+    pub fn name(&self) -> &str {
+        match *self {}
+    }
+
+    pub fn notes(&self) -> Vec<String> {
+        match *self {}
+    }
+
+    pub fn has_requests(&self) -> bool {
+        match *self {}
+    }
+
+    pub fn mount(&self, _cloud: &mut Cloud) {
+        match *self {}
+    }
+
+    pub fn system(&self, _name: String, _origin: String) -> System {
+        match *self {}
+    }
+
+    pub fn one_by_one(&self) -> Vec<ClientRequest> {
+        match *self {}
+    }
+}

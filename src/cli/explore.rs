@@ -126,7 +126,8 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     };
     let text = text(given.program, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
-    notes.extend(findings.broken.iter().filter_map(|broken| other_the_second_time(&search, broken)));
+    notes
+        .extend(findings.broken.iter().filter_map(|broken| other_the_second_time(&search, broken)));
     notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
     Ok(Answer { text, json, code, notes })
 }

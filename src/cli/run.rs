@@ -37,7 +37,9 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
     let other = args.scenario.other_variant();
     let ok = played.unmet.is_empty() && (other.is_some() || played.idle.is_empty());
     let mut notes: Vec<String> = other
-        .map(|variant| format!("note: {file}: all that is expected of `{variant}` is that it holds"))
+        .map(|variant| {
+            format!("note: {file}: all that is expected of `{variant}` is that it holds")
+        })
         .into_iter()
         .collect();
     let mut text = String::new();

@@ -152,7 +152,8 @@ impl Story {
     /// The body of the instance for these bytes returns.
     pub fn finished(&mut self, bytes: &str) -> &mut Story {
         let id = format!("imgcls_{}", event_of(bytes)).into();
-        let engine = workflow::Engine { workflow: "OrganizationWorkflow".into(), id, generation: 1 };
+        let engine =
+            workflow::Engine { workflow: "OrganizationWorkflow".into(), id, generation: 1 };
         let op = workflow::Op::Finish { engine, result: Ok(Body::empty()) };
         self.history.effect_of(Op::Workflow(op), Ok(Reply::Workflow(workflow::Reply::Done)));
         self

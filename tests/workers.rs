@@ -296,3 +296,15 @@ echo "{ \"sources\": [\"$PWD/src/deep.ts\"], \"mappings\": \";AAyCA\" }" > "$out
     assert_eq!(done.code, 2, "{}", done.stdout);
     assert!(done.stderr.contains("src/a.ts:3:7: Could not resolve \"x\""), "{}", done.stderr);
 }
+
+#[test]
+fn every_alarm_offers_the_line_that_ignores_it() {
+    let (folder, out) = (root().join("examples/workers/uploads-plan"), scratch("worker-offers"));
+    let (folder, out) = (folder.display().to_string(), out.display().to_string());
+    let done =
+        thunderhead(root(), &["explore", &folder, "--seed", "60", "--runs", "20", "--out", &out]);
+    assert_eq!(done.code, 1, "{}{}", done.stdout, done.stderr);
+    let alarms = done.stdout.matches("BROKEN").count();
+    assert!(alarms > 1 && done.stdout.matches("`### ignore ").count() == alarms, "{}", done.stdout);
+    assert!(done.stdout.contains("`### ignore no message is given up`"), "{}", done.stdout);
+}

@@ -52,7 +52,7 @@ fn each_construct_becomes_the_javascript_that_it_stands_for() {
         ),
         (
             "class A { public async *m<T>(x: T): any {} protected get g(): 1 { return 1 } }",
-            "class A { async *m (x ) {} get g() { return 1 } }",
+            "class A { ; async *m (x ) {} get g() { return 1 } }",
         ),
         ("class A { readonly = 1; 'quoted'?: number }", "class A { readonly = 1; 'quoted' ; }"),
         (

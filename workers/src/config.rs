@@ -36,7 +36,7 @@ pub struct Config {
     pub(crate) tsconfig: Option<String>,
     /// The statements that make each database what the Worker expects, by the name of the database.
     #[serde(skip)]
-    pub(crate) migrations: BTreeMap<String, Vec<String>>,
+    pub(crate) d1_migrations: BTreeMap<String, Vec<String>>,
     /// The file that this is from, for messages.
     #[serde(skip)]
     pub(crate) file: String,
@@ -186,7 +186,7 @@ impl Config {
             let told = |why| format!("{}: {why}", path.display());
             let mut config = Config::parse_for(name, &text, environment).map_err(told)?;
             config.vars.extend(secrets::read(folder, environment));
-            config.migrations = migrations::read(folder, &config)?;
+            config.d1_migrations = migrations::read(folder, &config)?;
             return Ok(config);
         }
         Err(format!(

@@ -107,7 +107,7 @@ impl App {
             config.d1_databases.iter().map(|d1| (d1.database(), ())).collect();
         for database in databases.into_keys() {
             cloud.d1(database);
-            let migrations = config.migrations.get(database).into_iter().flatten();
+            let migrations = config.d1_migrations.get(database).into_iter().flatten();
             cloud.migrate(database, &migrations.map(String::as_str).collect::<Vec<_>>());
         }
     }

@@ -283,7 +283,7 @@ fn what_two_calm_runs_do_not_agree_on_is_not_compared() {
 }
 
 /// `web` accepts a photo unless another one was accepted less than a second ago. `/count` adds one to a number that it
-/// has read before.
+/// has read long before.
 fn limiting(cloud: &mut Cloud) {
     cloud.bucket("accepted", BucketConfig::default());
     cloud.worker("web").fetch(|env, request: Request| async move {
@@ -291,7 +291,10 @@ fn limiting(cloud: &mut Cloud) {
         let before = accepted.get("before").execute().await?;
         let before = before.and_then(|found| found.body?.text()?.parse::<u64>().ok());
         let now = match &*request.path {
-            "/count" => before.unwrap_or(0) + 1,
+            "/count" => {
+                env.sleep(Duration::from_millis(150)).await;
+                before.unwrap_or(0) + 1
+            }
             _ if before.is_some_and(|before| env.now().as_ms() < before + 1_000) => {
                 return Ok(Response::new(429, ""));
             }

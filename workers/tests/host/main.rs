@@ -8,5 +8,6 @@ mod hostile;
 mod language;
 mod objects;
 mod support;
+#[cfg(feature = "typescript")]
 mod typescript;
 mod workflows;

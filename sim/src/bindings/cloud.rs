@@ -117,6 +117,12 @@ impl Cloud<'_> {
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
     }
 
+    /// Creates a namespace of KV.
+    pub fn kv(&mut self, name: &str) {
+        let created = self.world.state().services.kv.create_namespace(name);
+        created.unwrap_or_else(|error| panic!("namespace `{name}`: {error}"));
+    }
+
     /// Applies a migration to a database before the run begins, as a deployment does. Rows that it inserts
     /// are in the trace. Tables that are created while the database has no rows are cached for the other
     /// runs on the thread.

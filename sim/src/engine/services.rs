@@ -4,6 +4,7 @@ use crate::engine::ids::HostId;
 use crate::protocol::op::Op;
 use crate::services::ai::Ai;
 use crate::services::d1::D1;
+use crate::services::kv::Kv;
 use crate::services::queue::Queues;
 use crate::services::r2::R2;
 use crate::services::workflow::Workflows;
@@ -19,16 +20,18 @@ pub(crate) enum Service {
     Ai,
     Workflows,
     D1,
+    Kv,
 }
 
 impl Service {
-    pub const ALL: [Service; 6] = [
+    pub const ALL: [Service; 7] = [
         Service::Cloud,
         Service::R2,
         Service::Queues,
         Service::Ai,
         Service::Workflows,
         Service::D1,
+        Service::Kv,
     ];
 
     /// The service that a call goes to when no host handles it.
@@ -38,6 +41,7 @@ impl Service {
             Op::Ai(_) => Service::Ai,
             Op::Workflow(_) => Service::Workflows,
             Op::D1(_) => Service::D1,
+            Op::Kv(_) => Service::Kv,
             Op::Queue(_) | Op::Notify { .. } => Service::Queues,
             _ => Service::Cloud,
         }
@@ -56,6 +60,7 @@ impl Service {
             Service::Ai => "ai",
             Service::Workflows => "workflows",
             Service::D1 => "d1",
+            Service::Kv => "kv",
         }
     }
 }
@@ -67,5 +72,6 @@ pub(crate) struct Services {
     pub queues: Queues,
     pub ai: Ai,
     pub d1: D1,
+    pub kv: Kv,
     pub workflows: Workflows,
 }

@@ -52,6 +52,14 @@ impl State {
                 }
                 (Service::D1, applied.reply.map(Reply::D1).map_err(Error::D1))
             }
+            Op::Kv(op) => {
+                let lag = match verdict {
+                    Some(Verdict::StaleRead(lag)) => *lag,
+                    _ => 0,
+                };
+                let reply = self.services.kv.apply(now, op, lag);
+                (Service::Kv, reply.map(Reply::Kv).map_err(Error::Kv))
+            }
             Op::Workflow(op) => {
                 let odd = match verdict {
                     Some(Verdict::FalseExists(way)) => workflow::Anomaly::of(op).get(*way).copied(),

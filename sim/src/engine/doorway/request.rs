@@ -65,6 +65,7 @@ impl State {
             verdict: None,
             outcome: None,
             closed: false,
+            once: false,
         };
         let call = self.calls.add(flight);
         let number = self.trace.add_op(op);
@@ -102,7 +103,9 @@ impl State {
             code: flight.code,
             class: flight.class,
         };
-        self.storm.verdict(&mut self.choices, &crossing)
+        let once = flight.once;
+        let verdict = self.storm.verdict(&mut self.choices, &crossing);
+        verdict.filter(|(fault, _)| !(once && *fault == Fault::Duplicate))
     }
 
     /// Puts a call on its way, as its verdict says.

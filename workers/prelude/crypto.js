@@ -1,4 +1,5 @@
 // Randomness, digests and keyed codes. What is missing says so when it is called.
+import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 import { bufferOf, fromHex } from "thunderhead:text";
 

@@ -1,4 +1,5 @@
 // Events and the signals that abort.
+import { DOMException } from "thunderhead:dom_exception";
 import { beginCancellable } from "thunderhead:operation";
 
 export class Event {

@@ -51,6 +51,7 @@ mod natives;
 mod object;
 mod ops;
 mod package;
+mod platform;
 mod prelude;
 mod pump;
 mod storm_http;

@@ -11,12 +11,13 @@ use thunderhead_sim::Case;
 use thunderhead_workers::Worker;
 
 /// The Workers with a mistake in them, each with the most deviations that its shortest failure may need.
-const NAIVE: [(&str, usize); 10] = [
+const NAIVE: [(&str, usize); 11] = [
     ("acks-early", 1),
     ("alarm-repeats", 1),
     ("charges-outside-a-step", 1),
     ("counts-deliveries", 1),
     ("floating-promise", 1),
+    ("kv-read-modify-write", 1),
     ("last-one-wins", 2),
     ("lost-update", 1),
     ("memory-for-storage", 1),
@@ -25,8 +26,14 @@ const NAIVE: [(&str, usize); 10] = [
 ];
 
 /// Those without.
-const CORRECT: [&str; 5] =
-    ["acks-last", "charges-in-a-step", "counts-orders", "no-lost-update", "storage-first"];
+const CORRECT: [&str; 6] = [
+    "acks-last",
+    "charges-in-a-step",
+    "counts-orders",
+    "kv-key-each",
+    "no-lost-update",
+    "storage-first",
+];
 
 /// How far a naive one is searched at most, and a correct one always.
 const RUNS: (u64, u64) = (1_000, 60);

@@ -7,5 +7,7 @@ mod determinism;
 mod hostile;
 mod language;
 mod objects;
+mod probes;
+mod second_series;
 mod support;
 mod workflows;

@@ -44,7 +44,9 @@ function refuse(value, rpc) {
 const ERRORS = { Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError, AggregateError, DOMException };
 
 const classOf = (error) => Object.keys(ERRORS).findLast((name) => error instanceof ERRORS[name]) ?? "Error";
-const ownOf = (error) => Object.keys(error).filter((key) => key !== "name" && key !== "stack" && key !== "message");
+// What the next isolate is told anyway is not written again.
+const TOLD = ["name", "message", "stack", "remote", "durableObjectId"];
+const ownOf = (error) => Object.keys(error).filter((key) => !TOLD.includes(key));
 
 // Over RPC an error keeps its name, its cause and its properties; a structured clone keeps its class and message.
 function writeError(error, how, inner) {

@@ -17,6 +17,9 @@ import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
+import { URLPattern } from "thunderhead:url_pattern";
+import { WebSocket, WebSocketPair, WebSocketRequestResponsePair } from "thunderhead:web_socket";
+import { Intl, missing } from "thunderhead:missing";
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
@@ -24,7 +27,8 @@ import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 const { SimulatedDate, random, ...timers } = time;
 const { collect, length, streamOf, whole, ...streamClasses } = streams;
 const globals = { ...events, ...streamClasses, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
-Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLSearchParams, atob, btoa });
+Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
+Object.assign(globals, { Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
 Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 Math.random = random;
@@ -88,6 +92,7 @@ async function answerOf(response) {
   if (!(response instanceof Response)) throw new TypeError("Incorrect type for Promise: the Promise did not resolve to 'Response'.");
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
   if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
+  if (response.webSocket) throw new Error("A WebSocket left its isolate in a response: connections from outside are not simulated.");
   const { status, headers } = response;
   return { head: { status, headers: [...headers] }, body: await response.arrayBuffer() };
 }
@@ -226,7 +231,7 @@ export const hooks = {
   // What the constructor throws is the result.
   construct(object, className, sqlite, digits, name) {
     const Class = program[className];
-    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf() });
+    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf(), instance: () => objects.get(object) });
     try {
       objects.set(object, new Class(state, env));
     } catch (error) {

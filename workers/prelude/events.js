@@ -30,6 +30,20 @@ export class MessageEvent extends Event {
   }
 }
 
+export class CloseEvent extends Event {
+  constructor(type, { code = 0, reason = "", wasClean = false, ...options } = {}) {
+    super(type, options);
+    Object.assign(this, { code, reason, wasClean });
+  }
+}
+
+export class ErrorEvent extends Event {
+  constructor(type, { message = "", error = null, ...options } = {}) {
+    super(type, options);
+    Object.assign(this, { message, error });
+  }
+}
+
 export class EventTarget {
   #listeners = new Map();
   addEventListener(type, listener, options) {

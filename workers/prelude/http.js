@@ -1,6 +1,7 @@
 // Headers, bodies, requests and responses.
 import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
+import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { ReadableStream, collect, streamOf, whole } from "thunderhead:streams";
 import { bufferOf, concat } from "thunderhead:text";
@@ -163,7 +164,10 @@ export async function bytesOf(value) {
   return natives.encode(String(value));
 }
 
+const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
+
 function contentType(body) {
+  if (body instanceof FormData) return FORM;
   if (typeof body === "string") return "text/plain;charset=UTF-8";
   if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
   if (body instanceof Blob && body.type) return body.type;
@@ -177,13 +181,7 @@ export class Body {
   #used = false;
   #stream;
   constructor(body) {
-    if (body instanceof FormData) {
-      const text = [...body].map(([name, value]) => {
-        if (value instanceof Blob) throw new TypeError("A FormData with files as a body is not simulated.");
-        return [name, value];
-      });
-      body = new URLSearchParams(text);
-    }
+    if (body instanceof FormData) body = new Blob([multipart.write(body, (file) => file[bytes])], { type: FORM });
     this[raw] = body;
     Object.defineProperty(this, raw, { enumerable: false });
   }
@@ -221,8 +219,12 @@ export class Body {
   }
   async formData() {
     const type = this.headers.get("content-type") ?? "";
-    if (!type.includes("urlencoded")) throw new TypeError(`A form with the content type "${type}" is not simulated.`);
     const form = new FormData();
+    if (type.startsWith("multipart/form-data")) {
+      for (const { name, filename, type: of = "", bytes: data } of multipart.read(await this.#take(), type)) form.append(name, filename === undefined ? natives.decode(data, false) : new File([data], filename, { type: of }));
+      return form;
+    }
+    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded.`);
     for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
     return form;
   }

@@ -3,6 +3,7 @@ import natives from "thunderhead:natives";
 import { decode, encode } from "thunderhead:clone";
 import { begin, keep, release } from "thunderhead:operation";
 import { bufferOf } from "thunderhead:text";
+import { Sockets } from "thunderhead:web_socket";
 
 class SqlStorageCursor {
   #rows;
@@ -193,14 +194,13 @@ function within(kind, object, work) {
   });
 }
 
-const notSimulated = (what) => () => {
-  throw new Error(`${what} is not simulated yet.`);
-};
-
 export class DurableObjectState {
   #object;
+  #sockets = new Sockets();
+  #instance;
   constructor(object, id, options) {
     this.#object = object;
+    this.#instance = options.instance;
     this.id = id;
     this.storage = new DurableObjectStorage(object, options);
     this.props = {};
@@ -214,11 +214,26 @@ export class DurableObjectState {
     natives.abort(this.#object, reason === undefined ? undefined : String(reason));
     throw new Error(reason ?? "Application called abort() to reset Durable Object.");
   }
-  getWebSockets() {
-    return [];
+  acceptWebSocket(socket, tags = []) {
+    this.#sockets.accept(socket, tags, this.#instance);
   }
-}
-
-for (const name of ["acceptWebSocket", "getTags", "getWebSocketAutoResponse", "getWebSocketAutoResponseTimestamp", "setWebSocketAutoResponse", "getHibernatableWebSocketEventTimeout", "setHibernatableWebSocketEventTimeout"]) {
-  Object.defineProperty(DurableObjectState.prototype, name, { value: notSimulated(`${name}()`), configurable: true, writable: true });
+  getWebSockets(tag) {
+    return this.#sockets.all(tag);
+  }
+  getTags(socket) {
+    return this.#sockets.tagsOf(socket);
+  }
+  setWebSocketAutoResponse(pair) {
+    this.#sockets.automatic = pair;
+  }
+  getWebSocketAutoResponse() {
+    return this.#sockets.automatic;
+  }
+  getWebSocketAutoResponseTimestamp() {
+    return null;
+  }
+  setHibernatableWebSocketEventTimeout() {}
+  getHibernatableWebSocketEventTimeout() {
+    return null;
+  }
 }

@@ -34,18 +34,22 @@ impl Thrown {
 
     /// The error as one text. The name of a plain `Error` says nothing and is left out; details stand at the end.
     pub fn text(&self) -> String {
-        let text = match &*self.name {
+        let plain = self.plain();
+        if self.details.is_empty() { plain } else { format!("{plain} {}", self.details) }
+    }
+
+    fn plain(&self) -> String {
+        match &*self.name {
             "Error" | "" => self.message.clone(),
             name => format!("{name}: {}", self.message),
-        };
-        if self.details.is_empty() { text } else { format!("{text} {}", self.details) }
+        }
     }
 
     /// The failure of a handler that nothing of the program catches: it is told in the trace, with its place.
     pub fn uncaught(&self, env: &Env) -> Error {
         let place = crate::code::place(&self.stack).map(|place| format!(" at {place}"));
         env.log(format!("Uncaught {}: {}{}", self.name, self.message, place.unwrap_or_default()));
-        Error::app(self.text())
+        Error::app(self.plain())
     }
 
     /// The failure of a step or of a workflow.

@@ -22,7 +22,7 @@ use crate::pump::{Answer, Pump};
 /// 10,000 calls and jumps backwards. The platform's limit is 30 seconds of processor time; this is less than one.
 const MAX_CHECKS: u32 = 4_000;
 /// How many microtasks may run before an invocation lets others run.
-const MAX_JOBS: u32 = 200_000;
+const MAX_JOBS: u32 = 2_000_000;
 /// How deep the calls may nest, in bytes of stack. Threads of a search have two megabytes.
 const MAX_STACK: usize = 512 << 10;
 

@@ -24,6 +24,9 @@ use crate::platform::{Isolates, Platform};
 /// The address of a Worker for requests that name no host: that of `wrangler dev`.
 const ADDRESS: &str = "localhost:8787";
 
+/// The header by which the prelude knows a request that comes through a service binding.
+const ENTRYPOINT: &str = "thunderhead-entrypoint";
+
 impl App {
     /// Adds the Worker and all that it is bound to.
     pub fn mount(self: &Arc<App>, cloud: &mut Cloud) {
@@ -195,7 +198,12 @@ async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Err
     let url = format!("http://{host}{}", request.path);
     let json = json!({ "url": url, "method": &*request.method, "headers": headers }).to_string();
     let call = Call { kind: "fetch", json, bytes: request.body.clone() };
-    let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;
+    // Only another Worker is told the details of what was thrown.
+    let inside = request.headers.get(ENTRYPOINT).is_some();
+    let returned = lives.call(&env, call).await.map_err(|thrown| match thrown.uncaught(&env) {
+        _ if inside => Error::app(thrown.text()),
+        error => error,
+    })?;
     // The answer does not wait for it, and its failure is logged.
     returned.background.into_iter().for_each(|background| drop(env.spawn(background)));
     let head: Head =

@@ -20,28 +20,25 @@ pub(crate) enum Service {
     Ai,
     Workflows,
     D1,
-    Kv,
 }
 
 impl Service {
-    pub const ALL: [Service; 7] = [
+    pub const ALL: [Service; 6] = [
         Service::Cloud,
         Service::R2,
         Service::Queues,
         Service::Ai,
         Service::Workflows,
         Service::D1,
-        Service::Kv,
     ];
 
-    /// The service that a call goes to when no host handles it.
+    /// The service that a call goes to when no host handles it; for one to KV see [`Services::kv_host`].
     pub fn of(op: &Op) -> Service {
         match op {
             Op::R2(_) => Service::R2,
             Op::Ai(_) => Service::Ai,
             Op::Workflow(_) => Service::Workflows,
             Op::D1(_) => Service::D1,
-            Op::Kv(_) => Service::Kv,
             Op::Queue(_) | Op::Notify { .. } => Service::Queues,
             _ => Service::Cloud,
         }
@@ -60,7 +57,6 @@ impl Service {
             Service::Ai => "ai",
             Service::Workflows => "workflows",
             Service::D1 => "d1",
-            Service::Kv => "kv",
         }
     }
 }
@@ -73,5 +69,8 @@ pub(crate) struct Services {
     pub ai: Ai,
     pub d1: D1,
     pub kv: Kv,
+    /// The host of KV. It has one only where there is a namespace, behind those of the application: another host before
+    /// them would give theirs other numbers, which are in the hashes of histories.
+    pub kv_host: Option<HostId>,
     pub workflows: Workflows,
 }

@@ -5,9 +5,12 @@
 mod bindings;
 mod determinism;
 mod hostile;
+mod kv;
 mod language;
 mod objects;
 mod probes;
 mod second_series;
+mod services;
 mod support;
+mod web;
 mod workflows;

@@ -58,7 +58,9 @@ impl State {
                     _ => 0,
                 };
                 let reply = self.services.kv.apply(now, op, lag);
-                (Service::Kv, reply.map(Reply::Kv).map_err(Error::Kv))
+                let outcome = reply.map(Reply::Kv).map_err(Error::Kv);
+                let host = self.services.kv_host.unwrap_or(Service::Cloud.host());
+                return self.took_effect(call, copy, host, outcome, Vec::new());
             }
             Op::Workflow(op) => {
                 let odd = match verdict {

@@ -60,7 +60,7 @@ impl Namespace {
         }
         let mut numbers: Vec<u64> = self.keys.values().flat_map(|key| key.recent(now)).collect();
         numbers.sort_unstable();
-        numbers.into_iter().rev().take(usize_of(lag)).last()
+        numbers.get(numbers.len().saturating_sub(usize_of(lag))).copied()
     }
 }
 

@@ -231,7 +231,8 @@ export class Body {
   // The body for a copy: a stream goes two ways, anything else can be read twice.
   copied() {
     if (this.bodyUsed || this.#stream?.locked) throw new TypeError("This ReadableStream is currently locked to a reader,");
-    if (!(this[raw] instanceof ReadableStream) || this[raw][whole]) return this[raw];
+    if (!(this[raw] instanceof ReadableStream)) return this[raw];
+    if (this[raw][whole]) return streamOf(this[raw][whole]);
     const [mine, copy] = this[raw].tee();
     this[raw] = mine;
     return copy;

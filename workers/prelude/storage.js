@@ -98,6 +98,7 @@ const NO_RECOVERY = "This Durable Object's storage back-end does not implement p
 class DurableObjectStorage {
   #object;
   #hasAlarm;
+  #transactions = 0;
   constructor(object, { sqlite, hasAlarm }) {
     this.#object = object;
     this.#hasAlarm = hasAlarm;
@@ -126,6 +127,7 @@ class DurableObjectStorage {
     return new Map(this.kv.list(options));
   }
   async deleteAll() {
+    if (this.#transactions) throw new Error("Cannot call deleteAll() within a transaction");
     natives.deleteAll(this.#object);
   }
   // The writes so far are committed before it resolves, so the turn ends here.
@@ -166,7 +168,12 @@ class DurableObjectStorage {
     let value;
     try {
       await within("transaction", this.#object, async () => {
-        value = await work(transaction);
+        this.#transactions++;
+        try {
+          value = await work(transaction);
+        } finally {
+          this.#transactions--;
+        }
         if (rolledBack) throw undo;
       });
     } catch (error) {
@@ -176,22 +183,36 @@ class DurableObjectStorage {
   }
 }
 
+// The end of what each invocation has closed the gate for last: such work is done one after the other.
+const ends = new Map();
+
 // Does work that the host begins when the gate of the object is closed. What it throws is thrown here as it is. Who
 // waits for it goes on before the gate opens, and so before any other event.
 function within(kind, object, work) {
-  return new Promise((resolve, reject) => {
-    let failed;
-    const callback = keep(async () => {
-      try {
-        resolve(await work());
-      } catch (error) {
-        failed = { error };
-        throw error;
-      }
+  const key = `${object} ${natives.invocation()}`;
+  const before = ends.get(key);
+  let end;
+  const ended = new Promise((resolve) => (end = resolve));
+  ends.set(key, ended);
+  const begun = () =>
+    new Promise((resolve, reject) => {
+      let failed;
+      const callback = keep(async () => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          failed = { error };
+          throw error;
+        }
+      });
+      const done = begin(kind, { object, callback }).catch((error) => reject(failed ? failed.error : error));
+      done.finally(() => {
+        release(callback);
+        if (ends.get(key) === ended) ends.delete(key);
+        end();
+      });
     });
-    const done = begin(kind, { object, callback });
-    done.catch((error) => reject(failed ? failed.error : error)).finally(() => release(callback));
-  });
+  return before ? before.then(begun) : begun();
 }
 
 export class DurableObjectState {

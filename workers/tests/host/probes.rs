@@ -16,7 +16,7 @@ use thunderhead_workers::{App, Config, Files};
 const SAME_AT_LEAST: usize = 240;
 const COMPONENTS: [&str; 5] = ["d1", "do", "queues", "r2", "workflows"];
 /// The parts of the second series that are run.
-const SECOND: [&str; 3] = ["kv", "lifecycle", "scheduled"];
+const SECOND: [&str; 6] = ["kv", "lifecycle", "scheduled", "do2", "queues2", "workflows2"];
 const DEVIATIONS: &str = include_str!("../../../docs/platform-workers.md");
 
 pub fn read(name: &str) -> String {

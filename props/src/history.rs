@@ -1,8 +1,9 @@
 //! Readers over a history: what a promise usually wants to know, without the layout of the trace.
 //!
-//! Each takes a [`Trace`](thunderhead_sim::Trace) and tells one thing: [`rows`] what the tables hold at a moment
-//! and [`changes`] how a table came to that, [`exchanges`] which requests were made and how they were answered, [`stored`] and [`contents`] what buckets were
-//! given and hold, [`messages`] what became of every message, [`instances`] of every instance of a workflow,
+//! Each takes a [`Trace`](thunderhead_sim::Trace) and tells one thing: [`rows`] what the tables hold at a moment and
+//! [`changes`] how a table came to that, [`exchanges`] which requests were made and how they were answered, [`stored`]
+//! and [`contents`] what buckets were given and hold, [`namespaces`] what KV holds, [`messages`] what became of every
+//! message, [`instances`] of every instance of a workflow,
 //! and [`served`] what a worker, such as a service outside the cloud, was asked to do and has done.
 //!
 //! ```
@@ -27,10 +28,12 @@ mod bucket;
 mod exchange;
 mod instance;
 mod message;
+mod namespace;
 mod rows;
 
 pub use bucket::{Contents, Stored, contents, contents_before, stored};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};
+pub use namespace::namespaces;
 pub use rows::{Held, Rows, changes, rows, rows_before};

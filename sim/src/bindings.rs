@@ -6,6 +6,7 @@ pub mod cloud;
 pub mod d1_database;
 pub mod durable_object;
 pub(crate) mod env;
+pub mod kv_namespace;
 pub mod outside;
 pub mod producer;
 pub mod roster;

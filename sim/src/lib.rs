@@ -117,7 +117,7 @@
 //! | layer | what is in it |
 //! |---|---|
 //! | `values` | bodies, times, hashes, the random number generator |
-//! | `services` | R2, queues, workflows, D1, object storage, SQLite, AI: synchronous state machines |
+//! | `services` | R2, queues, workflows, D1, KV, object storage, SQLite, AI: synchronous state machines |
 //! | `protocol` | what crosses the doorway: operations, replies, errors, faults, sites of choices, the trace |
 //! | `choices` | where the outcomes of choices come from: tape, seed, priorities |
 //! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
@@ -128,7 +128,7 @@
 //! # Where to go next
 //!
 //! - [`simulate`] is the entry point, [`Cloud`] has everything that can be mounted.
-//! - [`fault::ALL`] lists the faults, [`r2`], [`queue`], [`workflow`], [`d1`] and [`storage`] the services.
+//! - [`fault::ALL`] lists the faults, [`r2`], [`queue`], [`workflow`], [`d1`], [`kv`] and [`storage`] the services.
 //! - `thunderhead_props` judges traces by promises, searches whole systems, and has a proptest strategy whose values
 //!   are scenario and tape.
 //! - `docs/platform.md` in the repository says how faithful the cloud is, and where it is a guess.
@@ -150,6 +150,7 @@ pub use bindings::bucket::{
 pub use bindings::cloud::{Cloud, Worker};
 pub use bindings::d1_database::{D1Database, D1DatabaseSession, D1PreparedStatement};
 pub use bindings::durable_object::{DurableObject, ObjectNamespace, ObjectState, Stub};
+pub use bindings::kv_namespace::KvNamespace;
 pub use bindings::producer::Queue;
 pub use bindings::roster::{Roster, Unmatched};
 pub use bindings::step::Step;
@@ -184,7 +185,7 @@ pub use scenario::{ClientRequest, Kill, Scenario, Timing};
 pub use search::enumerate::Enumerate;
 pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};
-pub use services::{ai, d1, queue, r2, sqlite, storage, workflow};
+pub use services::{ai, d1, kv, queue, r2, sqlite, storage, workflow};
 pub use simulate::{SetupError, simulate};
 pub use values::body::{Body, BodySource, NotJson};
 pub use values::call::CallClass;

@@ -3,6 +3,7 @@
 
 pub mod ai;
 pub mod d1;
+pub mod kv;
 pub mod queue;
 pub mod r2;
 pub mod sqlite;

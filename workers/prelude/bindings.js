@@ -1,9 +1,11 @@
 // `env`, from what the configuration declares.
 import { D1Database } from "thunderhead:d1";
-import { send } from "thunderhead:http";
+import { KvNamespace } from "thunderhead:kv";
 import { DurableObjectNamespace } from "thunderhead:object";
 import { WorkerQueue } from "thunderhead:queue";
+import { AnalyticsEngineDataset, RateLimit } from "thunderhead:small_bindings";
 import { R2Bucket } from "thunderhead:r2";
+import { serviceOf } from "thunderhead:service";
 import { Workflow } from "thunderhead:workflow";
 
 export const env = {};
@@ -12,9 +14,13 @@ const KINDS = {
   r2: ({ to }) => new R2Bucket(to),
   queue: ({ to }) => new WorkerQueue(to),
   d1: ({ to }) => new D1Database(to),
+  kv: ({ to }) => new KvNamespace(to),
   object: ({ to }) => new DurableObjectNamespace(to),
   workflow: ({ to }) => new Workflow(to),
-  service: ({ to }) => ({ fetch: (input, init) => send(to, input, init) }),
+  service: ({ to, entrypoint, props }) => serviceOf({ service: to, entrypoint, props }),
+  analytics: () => new AnalyticsEngineDataset(),
+  rateLimit: ({ limit, period }) => new RateLimit(limit, period),
+  version: () => ({ id: "00000000-0000-4000-8000-000000000000", tag: "", timestamp: "2026-01-01T00:00:00.000Z" }),
   value: ({ value }) => value,
   missing: ({ name, what }) => missing(name, what),
 };

@@ -1,6 +1,7 @@
 // What a program imports from `cloudflare:workers`.
 export { env } from "thunderhead:bindings";
 export { waitUntil } from "thunderhead:entry";
+export { RpcPromise, RpcStub, RpcTarget } from "thunderhead:rpc";
 
 class Entrypoint {
   constructor(ctx, env) {
@@ -12,4 +13,3 @@ class Entrypoint {
 export class DurableObject extends Entrypoint {}
 export class WorkerEntrypoint extends Entrypoint {}
 export class WorkflowEntrypoint extends Entrypoint {}
-export class RpcTarget {}

@@ -1,10 +1,7 @@
-// What a program imports from `cloudflare:workflows`.
-import { nonRetryable } from "thunderhead:operation";
-
+// What a program imports from `cloudflare:workflows`. The engine knows the error by its name.
 export class NonRetryableError extends Error {
   constructor(message, name = "NonRetryableError") {
     super(message);
     this.name = name;
-    Object.defineProperty(this, nonRetryable, { value: true });
   }
 }

@@ -3,7 +3,7 @@ import natives from "thunderhead:natives";
 
 const MAX_DEPTH = 4;
 
-function show(value, depth = 0) {
+export function show(value, depth = 0) {
   if (typeof value === "string") return depth ? JSON.stringify(value) : value;
   if (value instanceof Error) return `${value.name}: ${value.message}`;
   if (typeof value === "bigint") return `${value}n`;

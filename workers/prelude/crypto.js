@@ -1,4 +1,5 @@
 // Randomness, digests and keyed codes. What is missing says so when it is called.
+import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 import { bufferOf, fromHex } from "thunderhead:text";
 
@@ -55,7 +56,20 @@ const subtle = {
   verify,
   timingSafeEqual,
 };
-for (const name of ["encrypt", "decrypt", "generateKey", "deriveKey", "deriveBits", "exportKey", "wrapKey", "unwrapKey"]) {
+async function generateKey(algorithm, extractable, usages) {
+  needHmac(algorithm, "generateKey");
+  const size = (algorithm.length ?? (nameOf(algorithm.hash) === "SHA-512" || nameOf(algorithm.hash) === "SHA-384" ? 1024 : 512)) / 8;
+  return importKey("raw", getRandomValues(new Uint8Array(size)), algorithm, extractable, usages);
+}
+
+async function exportKey(format, key) {
+  if (!key.extractable) throw new DOMException("Attempt to export non-extractable HMAC key.", "InvalidAccessError");
+  if (format !== "raw") throw new DOMException(`crypto.subtle.exportKey to the format ${format} is not simulated; raw is.`, "NotSupportedError");
+  return secrets.get(key).bytes.slice(0);
+}
+Object.assign(subtle, { generateKey, exportKey });
+
+for (const name of ["encrypt", "decrypt", "deriveKey", "deriveBits", "wrapKey", "unwrapKey"]) {
   subtle[name] = async () => {
     throw new DOMException(`crypto.subtle.${name} is not simulated.`, "NotSupportedError");
   };

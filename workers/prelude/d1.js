@@ -1,4 +1,5 @@
 // D1 databases.
+import natives from "thunderhead:natives";
 import { ask } from "thunderhead:operation";
 import { bufferOf, fromBody, toHex } from "thunderhead:text";
 
@@ -34,7 +35,7 @@ function fromSql(value) {
 const rowOf = (row) => Object.fromEntries(row.map(([name, value]) => [name, fromSql(value)]));
 
 function resultOf({ meta, results }) {
-  const told = { served_by: "thunderhead", duration: 0, size_after: 0, total_attempts: 1, timings: { sql_duration_ms: 0 }, ...meta };
+  const told = { served_by: natives.local() ? "miniflare.db" : "thunderhead", duration: 0, size_after: 0, total_attempts: 1, timings: { sql_duration_ms: 0 }, ...meta };
   return { success: true, meta: told, results: results.map(rowOf) };
 }
 
@@ -102,19 +103,29 @@ class D1DatabaseSession {
   }
 }
 
-export class D1Database extends D1DatabaseSession {
+export class D1Database {
   #name;
+  #primary;
   constructor(name) {
-    super(name);
     this.#name = name;
+    this.#primary = new D1DatabaseSession(name);
+  }
+  prepare(sql) {
+    return this.#primary.prepare(sql);
+  }
+  batch(statements) {
+    return this.#primary.batch(statements);
   }
   async exec(sql) {
-    return { count: (await this[asked]({ exec: String(sql) })).exec.count, duration: 0 };
+    return { count: (await this.#primary[asked]({ exec: String(sql) })).exec.count, duration: 0 };
   }
   withSession(constraint) {
     return new D1DatabaseSession(this.#name, { constraint: constraintOf(constraint) });
   }
+  async query() {
+    throw new Error("D1Database.query() is not simulated; prepare() is.");
+  }
   async dump() {
-    await this[asked]("dump");
+    await this.#primary[asked]("dump");
   }
 }

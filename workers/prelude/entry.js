@@ -1,88 +1,168 @@
 // What the host calls: it starts handlers, constructs objects and settles operations.
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
-import { decode, encode, structuredClone } from "thunderhead:clone";
+import { decode, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
 import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
+import { DOMException } from "thunderhead:dom_exception";
 import * as events from "thunderhead:events";
 import { Blob, File, FormData, Headers, Request, Response, fetch } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
-import { describe, kept, parse, settle, stringify } from "thunderhead:operation";
-import { MessageBatch } from "thunderhead:queue";
+import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
+import { delivered, handed } from "thunderhead:queue";
+import { serve } from "thunderhead:rpc";
+import { received, routeOf, serviceOf } from "thunderhead:service";
 import { DurableObjectState } from "thunderhead:storage";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
-import { WorkflowStep, eventOf } from "thunderhead:workflow";
+import { URLPattern } from "thunderhead:url_pattern";
+import { WebSocket, WebSocketPair, WebSocketRequestResponsePair } from "thunderhead:web_socket";
+import { Intl, missing } from "thunderhead:missing";
+import { Buffer } from "node:buffer";
+import process from "node:process";
+import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
 const { SimulatedDate, random, ...timers } = time;
 const { collect, length, streamOf, whole, ...streamClasses } = streams;
-const globals = { ...events, ...streamClasses, ...timers, console, crypto, CryptoKey, fetch, structuredClone };
-Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLSearchParams, atob, btoa });
+const globals = { ...events, ...streamClasses, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
+Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
+Object.assign(globals, { Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
 Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 Math.random = random;
+for (const name of ["dispose", "asyncDispose"]) {
+  if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
+}
 // A cache may always miss, and this one does.
 globalThis.caches = { default: { match: async () => undefined, put: async () => {}, delete: async () => false }, open: async () => globalThis.caches.default };
 
 let program;
+let worker;
 const objects = new Map();
 
 // What was given to `waitUntil`, by invocation.
 const waiting = new Map();
 let current;
 
-function waitUntilOf(invocation) {
-  return (promise) => void (waiting.get(invocation) ?? []).push(Promise.resolve(promise));
-}
-
 // `waitUntil` from `cloudflare:workers`, for whichever handler began last.
-export const waitUntil = (promise) => waitUntilOf(current)(promise);
+export const waitUntil = (promise) => waitUntilOf(current, promise);
 
-function contextOf(invocation) {
-  return { waitUntil: waitUntilOf(invocation), passThroughOnException() {}, props: {}, exports: {} };
+const waitUntilOf = (invocation, promise) => void (waiting.get(invocation) ?? []).push(Promise.resolve(promise));
+
+class ExecutionContext {
+  #invocation;
+  constructor(invocation, props) {
+    this.#invocation = invocation;
+    this.props = props;
+    this.exports = exportsOf();
+  }
+  waitUntil(promise) {
+    waitUntilOf(this.#invocation, promise);
+  }
+  passThroughOnException() {}
 }
 
-// The default export is an object with handlers, or a class whose instances have them.
-function handler(invocation, name) {
-  const exported = program.default;
-  const target = typeof exported === "function" ? new exported(contextOf(invocation), env) : exported;
-  if (typeof target?.[name] !== "function") throw new TypeError(`Handler does not export a ${name}() function.`);
-  const given = typeof exported === "function" ? [] : [env, contextOf(invocation)];
-  return (event) => target[name](event, ...given);
+// `ctx.exports`: every entrypoint of the program as a binding, which takes properties when it is called.
+function exportsOf() {
+  const entrypoint = (name) => {
+    const to = (props) => serviceOf({ service: worker, entrypoint: name === "default" ? null : name, props });
+    const plain = to({});
+    return new Proxy(function () {}, { get: (target, key) => plain[key], apply: (target, self, [options]) => to(options?.props ?? {}) });
+  };
+  return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key))) });
+}
+
+// The entrypoint of that name, or the default one: an object with handlers, or a class whose instances have them.
+function entrypointOf(invocation, name, props) {
+  const exported = program[name ?? "default"];
+  if (exported === undefined) throw new TypeError(`The Worker has no entrypoint "${name}".`);
+  const ctx = new ExecutionContext(invocation, structuredClone(props));
+  return typeof exported === "function" ? { target: new exported(ctx, env), given: [] } : { target: exported, given: [env, ctx] };
+}
+
+function handler(invocation, name, { entrypoint = null, props = {} } = {}) {
+  const { target, given } = entrypointOf(invocation, entrypoint, props);
+  if (typeof target?.[name] !== "function") throw Object.assign(new (name === "fetch" ? Error : TypeError)(`Handler does not export a ${name}() function.`));
+  return (event) => target[name](event, ...(given.length ? given : [env, target.ctx]));
 }
 
 async function answerOf(response) {
   if (!(response instanceof Response)) throw new TypeError("Incorrect type for Promise: the Promise did not resolve to 'Response'.");
+  if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
+  if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
+  if (response.webSocket) throw new Error("A WebSocket left its isolate in a response: connections from outside are not simulated.");
   const { status, headers } = response;
   return { head: { status, headers: [...headers] }, body: await response.arrayBuffer() };
 }
 
 const RESERVED = ["alarm", "webSocketMessage", "webSocketClose", "webSocketError", "constructor"];
 
-function methodOf(object, method) {
-  if (RESERVED.includes(method)) throw new TypeError(`'${method}' is a reserved method and cannot be called over RPC.`);
-  if (typeof object[method] !== "function" || Object.hasOwn(object, method) || method in Object.prototype) throw new TypeError(`The RPC receiver does not implement the method "${method}".`);
-  return (...args) => object[method](...args);
+// Does what is asked of an object or of an entrypoint, and writes the answer.
+async function answered(root, path, args) {
+  if (RESERVED.includes(path)) throw new TypeError(`'${path}' is a reserved method and cannot be called over RPC.`);
+  return encodeCall(await serve(root, path, decode(args, routeOf)));
+}
+
+class ScheduledController {
+  #ended;
+  constructor(cron, scheduledTime, ended) {
+    this.#ended = ended;
+    for (const [name, value] of Object.entries({ cron, scheduledTime })) {
+      const set = () => {
+        throw new TypeError(`Cannot assign to read only property '${name}' of object '#<ScheduledController>'`);
+      };
+      Object.defineProperty(this, name, { get: () => value, set, enumerable: true });
+    }
+  }
+  noRetry() {
+    this.#ended.noRetry = true;
+  }
+}
+showMethods(ScheduledController, "noRetry");
+
+// A call of a service binding.
+async function called(invocation, path, to, args) {
+  if (path === "scheduled" || path === "queue") return dispatched(invocation, path, to, decode(args));
+  const { target, given } = entrypointOf(invocation, path[0] === "#" ? null : to.entrypoint, to.props);
+  return answered(given.length ? {} : target, path, args);
+}
+
+// An event that another Worker hands over: the answer says how it ended, and waits for `waitUntil`.
+async function dispatched(invocation, kind, to, [first, second]) {
+  const { batch, settled = { noRetry: false } } = kind === "queue" ? handed(first, second) : {};
+  const event = batch ?? new ScheduledController(first.cron, first.scheduledTime ?? natives.now(), settled);
+  let outcome = "ok";
+  try {
+    await handler(invocation, kind, to)(event);
+    const given = waiting.get(invocation);
+    for (let at = 0; at < given.length; at++) await given[at].catch(() => void (outcome = "exception"));
+  } catch (error) {
+    outcome = "exception";
+    if (/^Handler does not export/.test(error?.message) && kind === "scheduled") settled.noRetry = true;
+  }
+  return encodeCall({ outcome, ...settled });
 }
 
 const handlers = {
-  async fetch(invocation, { url, method, headers }, bytes) {
+  async fetch(invocation, { url, method, headers: sent }, bytes) {
+    const { headers, inside, url: address = url, ...to } = received(sent);
+    if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
     const body = method === "GET" || method === "HEAD" || !bytes.byteLength ? null : bytes;
-    const response = await handler(invocation, "fetch")(new Request(url, { method, headers, body }));
-    const { head, body: sent } = await answerOf(response);
-    return { json: stringify(head), bytes: sent };
+    const response = await handler(invocation, "fetch", to)(new Request(address, { method, headers, body }));
+    const { head, body: answer } = await answerOf(response);
+    return { json: stringify(head), bytes: answer };
   },
   async queue(invocation, batch) {
-    await handler(invocation, "queue")(new MessageBatch(invocation, batch));
+    await handler(invocation, "queue")(delivered(invocation, batch));
   },
-  async scheduled(invocation, { cron }) {
-    await handler(invocation, "scheduled")({ cron, scheduledTime: natives.now(), type: "scheduled", noRetry() {} });
+  async scheduled(invocation, { cron, scheduledTime }) {
+    await handler(invocation, "scheduled")(new ScheduledController(cron, scheduledTime ?? natives.now(), {}));
   },
   async rpc(invocation, { object: number, method, args }) {
     const object = objects.get(number);
-    if (method !== "fetch") return { json: encode(await methodOf(object, method)(...decode(args)), true) };
+    if (method !== "fetch") return { json: await answered(object, method, args) };
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
     const [head, body] = decode(args);
     const response = await object.fetch(new Request(head.url, { ...head, body: body.byteLength ? body : null }));
@@ -93,14 +173,15 @@ const handlers = {
     await objects.get(object).alarm({ retryCount, isRetry: retryCount > 0, scheduledTime });
   },
   async workflow(invocation, { className, step, ...event }) {
-    const body = new program[className](contextOf(invocation), env);
-    return { json: encode(await body.run(eventOf(event), new WorkflowStep(step))) };
+    const body = new program[className](new ExecutionContext(invocation, {}), env);
+    return { json: encodeValue(await body.run(eventOf(event), new WorkflowStep(step, event))) };
   },
   async callback(invocation, { callback }) {
     await kept(callback)();
   },
-  async step(invocation, { callback, attempt, step }) {
-    return { json: encode(await kept(callback)({ attempt, step: { name: step } })) };
+  async step(invocation, { callback, attempt }) {
+    const { work, ...step } = kept(callback);
+    return { json: step.written(await work(stepContext(step, attempt))) };
   },
 };
 
@@ -134,16 +215,29 @@ const has = (target, name) => typeof target?.[name] === "function";
 
 export const hooks = {
   settle,
-  init(namespace, bindings) {
+  // `env` is there before the program runs.
+  prepare(bindings) {
+    const { name, node, all } = parse(bindings);
+    worker = name;
+    bind(all);
+    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis });
+  },
+  init(namespace) {
     program = namespace;
-    bind(parse(bindings));
   },
   start(invocation, kind, json, bytes) {
     run(invocation, kind, parse(json), bytes);
   },
-  construct(object, className, digits, name) {
-    const state = new DurableObjectState(object, new DurableObjectId(digits, name), () => {});
-    objects.set(object, new program[className](state, env));
+  // What the constructor throws is the result.
+  construct(object, className, sqlite, digits, name) {
+    const Class = program[className];
+    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf(), instance: () => objects.get(object) });
+    try {
+      objects.set(object, new Class(state, env));
+    } catch (error) {
+      return describe(error);
+    }
+    return undefined;
   },
   describe() {
     const exported = typeof program.default === "function" ? program.default.prototype : program.default;

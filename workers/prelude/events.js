@@ -1,4 +1,5 @@
 // Events and the signals that abort.
+import { DOMException } from "thunderhead:dom_exception";
 import { beginCancellable } from "thunderhead:operation";
 
 export class Event {
@@ -26,6 +27,20 @@ export class MessageEvent extends Event {
   constructor(type, options = {}) {
     super(type, options);
     this.data = options.data ?? null;
+  }
+}
+
+export class CloseEvent extends Event {
+  constructor(type, { code = 0, reason = "", wasClean = false, ...options } = {}) {
+    super(type, options);
+    Object.assign(this, { code, reason, wasClean });
+  }
+}
+
+export class ErrorEvent extends Event {
+  constructor(type, { message = "", error = null, ...options } = {}) {
+    super(type, options);
+    Object.assign(this, { message, error });
   }
 }
 

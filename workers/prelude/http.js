@@ -1,6 +1,7 @@
 // Headers, bodies, requests and responses.
 import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
+import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { ReadableStream, collect, streamOf, whole } from "thunderhead:streams";
 import { bufferOf, concat } from "thunderhead:text";
@@ -11,7 +12,11 @@ export class Headers {
   constructor(init) {
     if (init === undefined || init === null) return;
     const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
-    for (const [name, value] of pairs) this.append(name, value);
+    for (const pair of pairs) {
+      const [name, value, ...more] = pair;
+      if (value === undefined || more.length) throw new TypeError("To initialize a Headers object from a sequence, each inner sequence must have exactly two elements.");
+      this.append(name, value);
+    }
   }
   append(name, value) {
     const key = checkedName(name);
@@ -58,7 +63,7 @@ export class Headers {
 
 function checkedName(name) {
   const text = String(name);
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError(`Invalid header name: ${text}`);
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError("Invalid header name.");
   return text.toLowerCase();
 }
 
@@ -159,7 +164,10 @@ export async function bytesOf(value) {
   return natives.encode(String(value));
 }
 
+const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
+
 function contentType(body) {
+  if (body instanceof FormData) return FORM;
   if (typeof body === "string") return "text/plain;charset=UTF-8";
   if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
   if (body instanceof Blob && body.type) return body.type;
@@ -173,13 +181,7 @@ export class Body {
   #used = false;
   #stream;
   constructor(body) {
-    if (body instanceof FormData) {
-      const text = [...body].map(([name, value]) => {
-        if (value instanceof Blob) throw new TypeError("A FormData with files as a body is not simulated.");
-        return [name, value];
-      });
-      body = new URLSearchParams(text);
-    }
+    if (body instanceof FormData) body = new Blob([multipart.write(body, (file) => file[bytes])], { type: FORM });
     this[raw] = body;
     Object.defineProperty(this, raw, { enumerable: false });
   }
@@ -195,6 +197,7 @@ export class Body {
     return (this.#stream ??= streamOf(buffer));
   }
   async #take() {
+    if (this.#stream?.locked && !this.#used) throw new TypeError("This ReadableStream is currently locked to a reader.");
     if (this.bodyUsed) throw new TypeError(USED);
     if (this[raw] !== undefined && this[raw] !== null) this.#used = true;
     return bytesOf(this.#stream ?? this[raw]);
@@ -216,15 +219,20 @@ export class Body {
   }
   async formData() {
     const type = this.headers.get("content-type") ?? "";
-    if (!type.includes("urlencoded")) throw new TypeError(`A form with the content type "${type}" is not simulated.`);
     const form = new FormData();
+    if (type.startsWith("multipart/form-data")) {
+      for (const { name, filename, type: of = "", bytes: data } of multipart.read(await this.#take(), type)) form.append(name, filename === undefined ? natives.decode(data, false) : new File([data], filename, { type: of }));
+      return form;
+    }
+    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded.`);
     for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
     return form;
   }
   // The body for a copy: a stream goes two ways, anything else can be read twice.
   copied() {
-    if (this.bodyUsed) throw new TypeError(USED);
-    if (!(this[raw] instanceof ReadableStream) || this[raw][whole]) return this[raw];
+    if (this.bodyUsed || this.#stream?.locked) throw new TypeError("This ReadableStream is currently locked to a reader,");
+    if (!(this[raw] instanceof ReadableStream)) return this[raw];
+    if (this[raw][whole]) return streamOf(this[raw][whole]);
     const [mine, copy] = this[raw].tee();
     this[raw] = mine;
     return copy;
@@ -232,12 +240,28 @@ export class Body {
 }
 Object.defineProperty(Body.prototype, "copied", { enumerable: false });
 
+const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH PURGE UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN SEARCH MKCALENDAR".split(" ");
+
+// Methods are told apart by their case, but for those that the web knows best.
+function methodOf(given) {
+  const upper = String(given).toUpperCase();
+  const method = METHODS.slice(0, 7).includes(upper) ? upper : String(given);
+  if (!METHODS.includes(method)) throw new TypeError(`Invalid HTTP method string: ${given}`);
+  return method;
+}
+
+const REDIRECT = 'Invalid redirect value, must be one of "follow" or "manual" ("error" won\'t be implemented since it does not make sense at the edge; use "manual" and check the response status code).';
+
 export class Request extends Body {
   constructor(input, init = {}) {
     const from = input instanceof Request ? input : undefined;
+    if (from?.bodyUsed && !init.body) throw new TypeError("Cannot reconstruct a Request with a used body.");
     super(init.body ?? from?.copied() ?? null);
+    if (!from && !URL.canParse(input)) throw new TypeError(`Invalid URL: ${input}`);
     this.url = from ? from.url : new URL(input).href;
-    this.method = String(init.method ?? from?.method ?? "GET").toUpperCase();
+    this.method = methodOf(init.method ?? from?.method ?? "GET");
+    if (!["follow", "manual", undefined].includes(init.redirect)) throw new TypeError(REDIRECT);
+    if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
     this.headers = new Headers(init.headers ?? from?.headers);
     if ((this.method === "GET" || this.method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
     const type = contentType(this[raw]);
@@ -247,7 +271,7 @@ export class Request extends Body {
     this.cf = init.cf ?? from?.cf ?? {};
   }
   clone() {
-    return new Request(this);
+    return new Request(this, { body: this.copied() });
   }
 }
 
@@ -289,13 +313,35 @@ export function responseOf({ status, headers }, body) {
   return new Response(body?.byteLength ? body : null, { status, headers });
 }
 
-// Sends a request to a Worker, or to the host in its address.
-export async function send(service, input, init) {
-  const request = new Request(input, init);
-  request.signal.throwIfAborted();
-  const { url, method, headers } = request;
-  const { value, bytes } = await begin("fetch", { service, url, method, headers: [...headers] }, await request.arrayBuffer());
-  return responseOf(value, bytes);
+const MAX_REDIRECTS = 20;
+const REDIRECTS = [301, 302, 303, 307, 308];
+
+// Rejects when the signal aborts before the promise is settled.
+function orAborted(promise, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
 
-export const fetch = (input, init) => send(undefined, input, init);
+// Sends a request and follows where it leads. `to` says where it goes and with which headers.
+export async function exchange(request, to) {
+  request.signal.throwIfAborted();
+  let { url, method, headers } = request;
+  let body = await request.arrayBuffer();
+  const seen = [];
+  for (;;) {
+    const { value, bytes } = await orAborted(begin("fetch", { url, method, ...to({ url, headers }) }, body), request.signal);
+    const response = Object.assign(responseOf(value, bytes), { url, redirected: seen.length > 0 });
+    const location = response.headers.get("location");
+    if (request.redirect !== "follow" || location === null || !REDIRECTS.includes(response.status)) return response;
+    seen.push(url);
+    url = new URL(location, url).href;
+    if (seen.length > MAX_REDIRECTS) throw new TypeError(`Too many redirects.${seen.join(", ")}`);
+    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", new ArrayBuffer(0)];
+  }
+}
+
+// Sends a request to the host in its address.
+export const fetch = (input, init) => exchange(new Request(input, init), ({ headers }) => ({ headers: [...headers] }));

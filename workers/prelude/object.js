@@ -1,8 +1,10 @@
 // Durable Objects from outside: namespaces, ids and stubs.
 import natives from "thunderhead:natives";
-import { decode, encode } from "thunderhead:clone";
+import { decode, encodeCall } from "thunderhead:clone";
 import { Request, responseOf } from "thunderhead:http";
 import { begin } from "thunderhead:operation";
+import { bindingFor, isRuntimes, pathOf } from "thunderhead:rpc";
+import { routeHome } from "thunderhead:service";
 
 export class DurableObjectId {
   #digits;
@@ -18,29 +20,37 @@ export class DurableObjectId {
   }
 }
 
-async function call(stub, method, args) {
-  return decode((await begin("rpc", { stub, method, args: encode(args, true) })).value);
+// Asks the object for a member. Without arguments the member is read.
+async function call(id, stub, path, args) {
+  let text = args === undefined ? "" : encodeCall(args);
+  if (typeof text !== "string") text = await text;
+  const route = ({ of }) => (names, given) => call(id, stub, pathOf(names, of), given);
+  try {
+    return decode((await begin("rpc", { stub, method: path, args: text })).value, route);
+  } catch (error) {
+    // The runtime says which object threw, unless it has thrown itself.
+    if (error.remote && path !== "fetch" && !isRuntimes(error)) error.durableObjectId = id.toString();
+    throw error;
+  }
 }
 
-async function fetchFrom(stub, input, init) {
+async function fetchFrom(id, stub, input, init) {
   const request = new Request(input, init);
   const { url, method, headers } = request;
-  const [head, body] = await call(stub, "fetch", [{ url, method, headers: [...headers] }, await request.arrayBuffer()]);
+  const [head, body] = await call(id, stub, "fetch", [{ url, method, headers: [...headers] }, await request.arrayBuffer()]);
   return responseOf(head, body);
 }
 
-class DurableObjectStub {}
+function DurableObjectStub() {
+  throw new TypeError("Illegal constructor");
+}
 
-// Every name that is asked of a stub is a method of the object.
+// Every name that is asked of a stub is a member of the object.
 function stubOf(id, stub) {
+  const fetch = (input, init) => fetchFrom(id, stub, input, init);
   const own = Object.assign(Object.create(DurableObjectStub.prototype), { id, name: id.name });
-  return new Proxy(own, {
-    get: (target, key) => {
-      if (key in target || typeof key === "symbol" || key === "then") return target[key];
-      if (key === "fetch") return (input, init) => fetchFrom(stub, input, init);
-      return (...args) => call(stub, key, args);
-    },
-  });
+  Object.defineProperty(own, "fetch", { value: fetch });
+  return bindingFor(own, (names, args) => call(id, stub, pathOf(names), args));
 }
 
 export class DurableObjectNamespace {
@@ -71,3 +81,10 @@ export class DurableObjectNamespace {
     return this;
   }
 }
+
+// How what an object keeps for others is called from elsewhere.
+routeHome("object", ({ namespace, id: digits }, number) => {
+  const id = new DurableObjectId(digits);
+  const stub = natives.stub(namespace, "digits", digits);
+  return (names, args) => call(id, stub, pathOf(names, number), args);
+});

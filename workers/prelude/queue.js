@@ -1,7 +1,7 @@
 // Queues: producers, and the batch that a consumer is given.
 import natives from "thunderhead:natives";
 import { encode, decode } from "thunderhead:clone";
-import { ask, parse, stringify } from "thunderhead:operation";
+import { ask, jsonOf, parse, showMethods } from "thunderhead:operation";
 import { bufferOf, fromBody, toHex } from "thunderhead:text";
 
 function delayOf(options) {
@@ -14,17 +14,18 @@ function delayOf(options) {
 const needs = (type, wanted, body) => new TypeError(`Content Type "${type}" requires a value of type ${wanted}, but received: ${typeof body}`);
 
 function bodyOf(body, contentType = "json") {
+  if (body === undefined) throw new TypeError("Message body cannot be undefined");
   switch (String(contentType).toLowerCase()) {
     case "json": {
-      const data = stringify(body);
-      if (data === undefined) throw new TypeError("Message body cannot be undefined");
+      const data = jsonOf(body);
+      if (data === undefined) throw new Error("Unknown Internal Error (15000)");
       return { contentType: "json", data };
     }
     case "text":
       if (typeof body !== "string") throw needs("text", "string", body);
       return { contentType: "text", data: body };
     case "bytes":
-      if (!ArrayBuffer.isView(body) && !(body instanceof ArrayBuffer)) throw needs("bytes", "ArrayBufferView", body);
+      if (!ArrayBuffer.isView(body)) throw needs("bytes", "ArrayBufferView", body);
       return { contentType: "bytes", data: { hex: toHex(bufferOf(body)) } };
     case "v8":
       return { contentType: "v8", data: encode(body) };
@@ -74,33 +75,74 @@ function valueOf({ contentType, data }) {
   }
 }
 
-class Message {
-  #invocation;
+// A delay as the runtime reads it: a number that is cut to an integer.
+const retryDelay = (options) => {
+  const delay = options?.delaySeconds;
+  return delay === undefined || delay === null ? undefined : Math.max(0, Math.trunc(Number(delay)) || 0);
+};
+
+class QueueMessage {
+  #controller;
   #at;
-  constructor(invocation, at, { id, timestamp, attempts, body }) {
-    this.#invocation = invocation;
+  constructor(controller, at, { id, timestamp, attempts, body }) {
+    this.#controller = controller;
     this.#at = at;
-    Object.assign(this, { id, timestamp: new Date(timestamp), attempts, body: valueOf(body) });
-  }
-  ack() {
-    natives.ack(this.#invocation, this.#at);
+    Object.assign(this, { attempts, body, timestamp: new Date(timestamp), id });
   }
   retry(options) {
-    natives.retry(this.#invocation, this.#at, delayOf(options) ?? undefined);
+    this.#controller.retry(this.#at, retryDelay(options));
+  }
+  ack() {
+    this.#controller.ack(this.#at);
   }
 }
+showMethods(QueueMessage, "retry", "ack");
 
-export class MessageBatch {
-  #invocation;
-  constructor(invocation, { queue, messages, metrics }) {
-    this.#invocation = invocation;
-    Object.assign(this, { queue, metadata: { metrics: metricsOf(metrics) } });
-    this.messages = messages.map((message, at) => new Message(invocation, at, message));
-  }
-  ackAll() {
-    natives.ack(this.#invocation);
+class QueueController {
+  #controller;
+  constructor(controller, { queue, messages, metrics }) {
+    this.#controller = controller;
+    Object.assign(this, { metadata: { metrics }, queue });
+    this.messages = messages.map((message, at) => new QueueMessage(controller, at, message));
   }
   retryAll(options) {
-    natives.retry(this.#invocation, undefined, delayOf(options) ?? undefined);
+    this.#controller.retry(undefined, retryDelay(options));
   }
+  ackAll() {
+    this.#controller.ack();
+  }
+}
+showMethods(QueueController, "retryAll", "ackAll");
+
+// A batch that a queue delivers: the host settles it.
+export function delivered(invocation, { queue, messages, metrics }) {
+  const controller = {
+    ack: (at) => (at === undefined ? natives.ack(invocation) : natives.ack(invocation, at)),
+    retry: (at, delay) => natives.retry(invocation, at, delay),
+  };
+  const read = messages.map((message) => ({ ...message, body: valueOf(message.body) }));
+  return new QueueController(controller, { queue, messages: read, metrics: metricsOf(metrics) });
+}
+
+// A batch that a Worker hands to another one: what was settled is the answer.
+export function handed(queue, messages) {
+  const settled = { ackAll: false, retryBatch: { retry: false, delaySeconds: undefined }, explicitAcks: [], retryMessages: [] };
+  const all = () => settled.ackAll || settled.retryBatch.retry;
+  const controller = {
+    ack(at) {
+      if (all()) return;
+      if (at === undefined) settled.ackAll = true;
+      else if (!settled.retryMessages.some(({ msgId }) => msgId === messages[at].id)) settled.explicitAcks.push(messages[at].id);
+    },
+    retry(at, delaySeconds) {
+      if (all()) return;
+      if (at === undefined) return void (settled.retryBatch = { retry: true, delaySeconds });
+      const msgId = messages[at].id;
+      if (settled.explicitAcks.includes(msgId)) return;
+      const others = settled.retryMessages.filter((known) => known.msgId !== msgId);
+      settled.retryMessages = [...others, { msgId, delaySeconds }];
+    },
+  };
+  const metrics = { backlogCount: 0, backlogBytes: 0, oldestMessageTimestamp: undefined };
+  return { batch: new QueueController(controller, { queue, messages, metrics }), settled };
 }

@@ -1,9 +1,9 @@
 // R2 buckets.
 import natives from "thunderhead:natives";
-import { ask } from "thunderhead:operation";
-import { Headers, Response, bytesOf } from "thunderhead:http";
+import { ask, showMethods } from "thunderhead:operation";
+import { Blob, Headers, Response, bytesOf } from "thunderhead:http";
 import { ReadableStream, length } from "thunderhead:streams";
-import { bufferOf, fromBody, toHex } from "thunderhead:text";
+import { btoa, bufferOf, fromBody, toHex } from "thunderhead:text";
 
 const METADATA = {
   contentType: "content-type",
@@ -26,8 +26,7 @@ class Checksums {
     for (const name of CHECKSUMS) this[name] = stored[name] ? hexBuffer(stored[name]) : undefined;
   }
   toJSON() {
-    const known = CHECKSUMS.filter((name) => this[name]);
-    return Object.fromEntries(known.map((name) => [name, toHex(this[name])]));
+    return Object.fromEntries(CHECKSUMS.map((name) => [name, this[name] && toHex(this[name])]));
   }
 }
 
@@ -37,12 +36,12 @@ function hexBuffer(value) {
   return fromBody(value);
 }
 
-class R2Object {
+class HeadResult {
   constructor(stored, range) {
-    const { key, version, size, etag, uploaded, httpMetadata, customMetadata, storageClass = "" } = stored;
+    const { key, version, size, etag, uploaded, httpMetadata, customMetadata, storageClass } = stored;
     Object.assign(this, { key, version, size, etag, httpEtag: `"${etag}"`, uploaded: dateOf(uploaded) });
     Object.assign(this, { checksums: new Checksums(stored.checksums), httpMetadata: metadataOf(httpMetadata ?? {}), customMetadata: customMetadata ?? {} });
-    Object.assign(this, { range, storageClass, ssecKeyMd5: undefined });
+    Object.assign(this, { range, storageClass: storageClass ?? "", ssecKeyMd5: undefined });
   }
   writeHttpMetadata(headers) {
     for (const [key, name] of Object.entries(METADATA)) if (this.httpMetadata[key] !== undefined) headers.set(name, this.httpMetadata[key]);
@@ -50,7 +49,7 @@ class R2Object {
   }
 }
 
-class R2ObjectBody extends R2Object {
+class GetResult extends HeadResult {
   #response;
   constructor(stored, range, bytes) {
     super(stored, range);
@@ -79,6 +78,8 @@ class R2ObjectBody extends R2Object {
   }
 }
 
+showMethods(HeadResult, "writeHttpMetadata");
+
 const isoDate = (value) => (value === undefined ? undefined : new Date(value).toISOString());
 
 function etags(value) {
@@ -88,7 +89,10 @@ function etags(value) {
 
 function condition(onlyIf) {
   if (onlyIf === undefined || onlyIf === null) return undefined;
-  if (onlyIf instanceof Headers) return { headers: [...onlyIf] };
+  if (onlyIf instanceof Headers) {
+    for (const name of ["if-match", "if-none-match"]) if (!/^(\*|(\s*(W\/)?"[^"]*"\s*,?)+)?$/.test(onlyIf.get(name) ?? "")) throw new Error(`Invalid ETag in ${name} header`);
+    return { headers: [...onlyIf] };
+  }
   return {
     etagMatches: etags(onlyIf.etagMatches),
     etagDoesNotMatch: etags(onlyIf.etagDoesNotMatch),
@@ -120,12 +124,27 @@ function checksums(options) {
 }
 
 async function payload(value, method) {
-  if (value === undefined) throw new TypeError(`Failed to execute '${method}' on 'R2Bucket': parameter 2 is not of type 'ReadableStream or ArrayBuffer or string or Blob'.`);
+  const fits = ["string", "undefined"].includes(typeof value) || value === null || value instanceof ArrayBuffer || ArrayBuffer.isView(value) || value instanceof Blob || value instanceof ReadableStream;
+  if (!fits) throw new TypeError(`Failed to execute '${method}' on 'R2Bucket': parameter 2 is not of type 'JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob'.`);
   if (value instanceof ReadableStream && value[length] === undefined) throw new TypeError("Provided readable stream must have a known length (request/response body or readable half of FixedLengthStream)");
   return bytesOf(value);
 }
 
-const stored = (reply) => (reply.stored ? new R2Object(reply.stored) : null);
+// What is known of an object without its body: all of it is in range.
+const headOf = (object) => new HeadResult(object, { offset: 0, length: object.size, suffix: undefined });
+
+const MAX_KEYS = 1000;
+
+// The cursors of the local runtime are the last key in base64: those that were given out, and their keys.
+const cursors = new Map();
+
+function cursorOf(key) {
+  const cursor = btoa(String.fromCharCode(...new Uint8Array(natives.encode(key))));
+  cursors.set(cursor, key);
+  return cursor;
+}
+
+const stored = (reply) => (reply.stored ? new HeadResult(reply.stored) : null);
 
 export class R2Bucket {
   #bucket;
@@ -138,17 +157,17 @@ export class R2Bucket {
   }
   async head(key) {
     const { reply } = await this.#ask("head", { key: String(key) });
-    return reply.object ? new R2Object(reply.object) : null;
+    return reply.object ? headOf(reply.object) : null;
   }
   async get(key, options = {}) {
     const asked = { onlyIf: condition(options?.onlyIf), range: rangeOf(options?.range) };
     const { reply, body } = await this.#ask("get", { key: String(key), options: asked });
     if (reply.objectBody) {
       const { object, range } = reply.objectBody;
-      return new R2ObjectBody(object, { offset: range.offset, length: range.length, suffix: undefined }, body);
+      return new GetResult(object, { offset: range.offset, length: range.length, suffix: undefined }, body);
     }
     const object = reply.object ?? reply.preconditionFailed;
-    return object ? new R2Object(object) : null;
+    return object ? new HeadResult(object) : null;
   }
   async put(key, value, options = {}) {
     const bytes = await payload(value, "put");
@@ -163,14 +182,22 @@ export class R2Bucket {
     return stored(reply);
   }
   async delete(keys) {
+    // The local runtime takes any number of keys.
+    if (natives.local() && Array.isArray(keys) && (keys.length === 0 || keys.length > MAX_KEYS)) {
+      for (let at = 0; at < keys.length; at += MAX_KEYS) await this.delete(keys.slice(at, at + MAX_KEYS));
+      return;
+    }
     await this.#ask("delete", { keys: (Array.isArray(keys) ? keys : [keys]).map(String) });
   }
   async list(options = {}) {
     const { limit, prefix, cursor, delimiter, startAfter, include } = options ?? {};
-    const whole = limit === undefined ? undefined : Math.max(0, Math.trunc(limit));
-    const asked = { limit: whole, prefix, cursor: cursor || undefined, delimiter, startAfter, include: include ?? [] };
-    const { objects, truncated, cursor: next, delimitedPrefixes } = (await this.#ask("list", { options: asked })).reply.listing;
-    return { objects: objects.map((object) => new R2Object(object)), truncated, ...(truncated ? { cursor: next } : {}), delimitedPrefixes };
+    const whole = limit === undefined || limit < 0 ? undefined : Math.trunc(limit);
+    const from = cursors.has(cursor) ? { startAfter: [cursors.get(cursor), startAfter ?? ""].sort()[1] } : { cursor: cursor || undefined, startAfter };
+    const asked = { limit: whole, prefix, ...from, delimiter, include: include ?? [] };
+    const { objects, truncated, cursor: given, delimitedPrefixes } = (await this.#ask("list", { options: asked })).reply.listing;
+    const plain = natives.local() && truncated && delimiter === undefined && startAfter === undefined;
+    const next = plain ? cursorOf(objects.at(-1).key) : given;
+    return { objects: objects.map((object) => new HeadResult(object)), truncated, cursor: truncated ? next : undefined, delimitedPrefixes };
   }
   async createMultipartUpload(key, options = {}) {
     const asked = { httpMetadata: httpMetadata(options?.httpMetadata), customMetadata: customMetadata(options?.customMetadata), storageClass: options?.storageClass };
@@ -200,3 +227,4 @@ class R2MultipartUpload {
     await this.#ask("abortMultipartUpload", {});
   }
 }
+showMethods(R2MultipartUpload, "uploadPart", "abort", "complete");

@@ -3,13 +3,20 @@ import natives from "thunderhead:natives";
 import { decode, encode } from "thunderhead:clone";
 import { begin, keep, release } from "thunderhead:operation";
 import { bufferOf } from "thunderhead:text";
+import { Sockets } from "thunderhead:web_socket";
 
 class SqlStorageCursor {
   #rows;
+  #read;
   #at = 0;
   constructor({ columns, rows, rowsRead, rowsWritten }) {
     this.#rows = rows;
-    Object.assign(this, { columnNames: columns, rowsRead, rowsWritten });
+    this.#read = rowsRead;
+    Object.assign(this, { columnNames: columns, rowsWritten });
+  }
+  // The cursor is one row ahead of its reader.
+  get rowsRead() {
+    return Math.max(0, this.#read - Math.max(0, this.#rows.length - this.#at - 1));
   }
   next() {
     if (this.#at >= this.#rows.length) return { done: true, value: undefined };
@@ -32,22 +39,23 @@ class SqlStorageCursor {
   }
 }
 
-const bound = (value) => (ArrayBuffer.isView(value) ? bufferOf(value) : typeof value === "boolean" ? Number(value) : value);
+const bound = (value) => (ArrayBuffer.isView(value) ? bufferOf(value) : typeof value === "boolean" ? String(value) : value);
+
+const PAGE = 4096;
 
 class SqlStorage {
   #object;
   constructor(object) {
     this.#object = object;
   }
+  // A page for each table and index: how many pages the rows take is not known here.
   get databaseSize() {
-    return this.exec("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()").raw().next().value[0];
+    return PAGE * (2 + this.exec("SELECT count(*) FROM sqlite_master").raw().next().value[0]);
   }
   exec(query, ...bindings) {
     return new SqlStorageCursor(natives.sql(this.#object, String(query), bindings.map(bound)));
   }
 }
-
-const MAX_KEYS = 128;
 
 function checkKey(key) {
   if (typeof key !== "string") throw new TypeError("Keys must be of type string.");
@@ -73,23 +81,38 @@ class SyncKvStorage {
   }
 }
 
+const NO_SQL =
+  "SQL is not enabled for this Durable Object class. To enable it, change `new_classes` to `new_sqlite_classes` within the 'migrations' field in your wrangler.jsonc or wrangler.toml file. If using workerd directly,set `enableSql = true` in your workerd config for the class. Note that this change cannot be made after the class is already deployed to production.";
+
+const noSql = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error(NO_SQL);
+    },
+  },
+);
+
+const NO_RECOVERY = "This Durable Object's storage back-end does not implement point-in-time recovery.";
+
 class DurableObjectStorage {
   #object;
-  constructor(object) {
+  #hasAlarm;
+  #transactions = 0;
+  constructor(object, { sqlite, hasAlarm }) {
     this.#object = object;
-    this.sql = new SqlStorage(object);
+    this.#hasAlarm = hasAlarm;
+    this.sql = sqlite ? new SqlStorage(object) : noSql;
     this.kv = new SyncKvStorage(object);
   }
   async get(key) {
     if (!Array.isArray(key)) return this.kv.get(key);
-    if (key.length > MAX_KEYS) throw new RangeError(`Maximum number of keys is ${MAX_KEYS}.`);
     const found = [...key].sort().map((one) => [one, natives.get(this.#object, checkKey(one))]);
     return new Map(found.filter(([, text]) => text !== undefined && text !== null).map(([one, text]) => [one, decode(text)]));
   }
   async put(key, value) {
     if (typeof key === "object" && key !== null) {
       const pairs = Object.entries(key);
-      if (pairs.length > MAX_KEYS) throw new RangeError(`Maximum number of pairs is ${MAX_KEYS}.`);
       for (const [one, part] of pairs) this.kv.put(one, part);
       return;
     }
@@ -98,27 +121,41 @@ class DurableObjectStorage {
   }
   async delete(key) {
     if (!Array.isArray(key)) return this.kv.delete(key);
-    if (key.length > MAX_KEYS) throw new RangeError(`Maximum number of keys is ${MAX_KEYS}.`);
     return key.filter((one) => this.kv.delete(one)).length;
   }
   async list(options) {
     return new Map(this.kv.list(options));
   }
   async deleteAll() {
+    if (this.#transactions) throw new Error("Cannot call deleteAll() within a transaction");
     natives.deleteAll(this.#object);
   }
-  async sync() {}
+  // The writes so far are committed before it resolves, so the turn ends here.
+  async sync() {
+    await begin("turn", null);
+  }
   async getAlarm() {
     return natives.getAlarm(this.#object) ?? null;
   }
   async setAlarm(time) {
     const at = Number(time);
+    if (typeof time === "string" && Number.isNaN(at)) throw new TypeError("Failed to execute 'setAlarm' on 'DurableObjectStorage': parameter 1 is not of type 'date'.");
     if (!Number.isFinite(at)) throw new TypeError("The value cannot be converted because it is not a valid Date.");
     if (at <= 0) throw new TypeError("setAlarm() cannot be called with an alarm time <= 0");
+    if (!this.#hasAlarm) throw new TypeError("Your Durable Object class must have an alarm() handler in order to call setAlarm()");
     natives.setAlarm(this.#object, at);
   }
   async deleteAlarm() {
     natives.deleteAlarm(this.#object);
+  }
+  async getCurrentBookmark() {
+    return "00000000-00000000-00000000-00000000000000000000000000000000";
+  }
+  async getBookmarkForTime() {
+    throw new Error(NO_RECOVERY);
+  }
+  async onNextSessionRestoreBookmark() {
+    throw new Error(NO_RECOVERY);
   }
   transactionSync(work) {
     return natives.transactionSync(this.#object, work);
@@ -131,7 +168,12 @@ class DurableObjectStorage {
     let value;
     try {
       await within("transaction", this.#object, async () => {
-        value = await work(transaction);
+        this.#transactions++;
+        try {
+          value = await work(transaction);
+        } finally {
+          this.#transactions--;
+        }
         if (rolledBack) throw undo;
       });
     } catch (error) {
@@ -141,54 +183,78 @@ class DurableObjectStorage {
   }
 }
 
-// Does work that the host begins when the gate of the object is closed. What it throws is thrown here as it is.
-async function within(kind, object, work) {
-  let failed;
-  const callback = keep(async () => {
-    try {
-      await work();
-    } catch (error) {
-      failed = { error };
-      throw error;
-    }
-  });
-  try {
-    await begin(kind, { object, callback });
-  } catch (error) {
-    throw failed ? failed.error : error;
-  } finally {
-    release(callback);
-  }
-}
+// The end of what each invocation has closed the gate for last: such work is done one after the other.
+const ends = new Map();
 
-const notSimulated = (what) => () => {
-  throw new Error(`${what} is not simulated yet.`);
-};
+// Does work that the host begins when the gate of the object is closed. What it throws is thrown here as it is. Who
+// waits for it goes on before the gate opens, and so before any other event.
+function within(kind, object, work) {
+  const key = `${object} ${natives.invocation()}`;
+  const before = ends.get(key);
+  let end;
+  const ended = new Promise((resolve) => (end = resolve));
+  ends.set(key, ended);
+  const begun = () =>
+    new Promise((resolve, reject) => {
+      let failed;
+      const callback = keep(async () => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          failed = { error };
+          throw error;
+        }
+      });
+      const done = begin(kind, { object, callback }).catch((error) => reject(failed ? failed.error : error));
+      done.finally(() => {
+        release(callback);
+        if (ends.get(key) === ended) ends.delete(key);
+        end();
+      });
+    });
+  return before ? before.then(begun) : begun();
+}
 
 export class DurableObjectState {
   #object;
-  constructor(object, id, waitUntil) {
+  #sockets = new Sockets();
+  #instance;
+  constructor(object, id, options) {
     this.#object = object;
+    this.#instance = options.instance;
     this.id = id;
-    this.storage = new DurableObjectStorage(object);
+    this.storage = new DurableObjectStorage(object, options);
     this.props = {};
-    this.waitUntil = waitUntil;
+    this.exports = options.exports;
   }
+  waitUntil() {}
   blockConcurrencyWhile(work) {
-    let value;
-    // The gate closes in this call, and not in a microtask after it.
-    const done = within("block", this.#object, async () => {
-      value = await work();
-    });
-    return done.then(() => value);
+    return within("block", this.#object, work);
   }
   abort(reason) {
     natives.abort(this.#object, reason === undefined ? undefined : String(reason));
     throw new Error(reason ?? "Application called abort() to reset Durable Object.");
   }
-  getWebSockets() {
-    return [];
+  acceptWebSocket(socket, tags = []) {
+    this.#sockets.accept(socket, tags, this.#instance);
   }
-  setWebSocketAutoResponse() {}
-  acceptWebSocket = notSimulated("acceptWebSocket()");
+  getWebSockets(tag) {
+    return this.#sockets.all(tag);
+  }
+  getTags(socket) {
+    return this.#sockets.tagsOf(socket);
+  }
+  setWebSocketAutoResponse(pair) {
+    this.#sockets.automatic = pair;
+  }
+  getWebSocketAutoResponse() {
+    return this.#sockets.automatic;
+  }
+  getWebSocketAutoResponseTimestamp() {
+    return null;
+  }
+  setHibernatableWebSocketEventTimeout() {}
+  getHibernatableWebSocketEventTimeout() {
+    return null;
+  }
 }

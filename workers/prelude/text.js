@@ -1,4 +1,5 @@
 // Texts and bytes.
+import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 
 // The bytes of a buffer or of a view, as a buffer of their own.

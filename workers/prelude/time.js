@@ -14,6 +14,16 @@ export const SimulatedDate = new Proxy(Native, {
   apply: () => new Native(now()).toString(),
   get: (target, key, self) => (key === "now" ? now : Reflect.get(target, key, target)),
 });
+
+// A date as text names its time zone, as in the runtime.
+const { toString } = Native.prototype;
+const named = {
+  toString() {
+    const text = toString.call(this);
+    return text.endsWith("GMT+0000") ? `${text} (Coordinated Universal Time)` : text;
+  },
+};
+Object.defineProperty(Native.prototype, "toString", { value: named.toString, writable: true, configurable: true });
 Object.defineProperty(Native.prototype, "constructor", { value: SimulatedDate, writable: true, configurable: true });
 
 // 53 bits that nothing else in the run has. While the program boots, they follow a fixed row.

@@ -43,7 +43,7 @@ struct Class {
 }
 
 /// The names of the simulator's own actors, which no Worker can have.
-const RESERVED: [&str; 7] = ["ai", "client", "cloud", "d1", "queues", "r2", "workflows"];
+const RESERVED: [&str; 8] = ["ai", "client", "cloud", "d1", "kv", "queues", "r2", "workflows"];
 
 impl App {
     /// The Worker in a folder, in one of its environments if one is named. It is bundled by the esbuild that is

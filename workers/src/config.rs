@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thunderhead_sim::queue::ConsumerConfig;
 use thunderhead_sim::r2::EventType;
+use thunderhead_sim::workflow::WorkflowConfig;
 
 use crate::rules::Rule;
 use crate::{environment, jsonc, migrations, secrets};
@@ -25,7 +26,13 @@ pub struct Config {
     pub(crate) durable_objects: Objects,
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) d1_databases: Vec<Database>,
+    pub(crate) kv_namespaces: Vec<Namespace>,
+    analytics_engine_datasets: Vec<Named>,
+    ratelimits: Vec<RateLimit>,
+    version_metadata: Option<Named>,
     pub(crate) services: Vec<Service>,
+    migrations: Vec<Migration>,
+    compatibility_flags: Vec<String>,
     pub(crate) vars: BTreeMap<String, Value>,
     pub(crate) triggers: Triggers,
     /// Whether the main module is taken as it is.
@@ -100,6 +107,22 @@ pub(crate) struct Workflow {
     pub(crate) binding: String,
     pub(crate) name: String,
     pub(crate) class_name: String,
+    #[serde(default)]
+    limits: WorkflowLimits,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct WorkflowLimits {
+    steps: Option<u32>,
+}
+
+impl Workflow {
+    /// As the simulator takes it; `local` is the emulator on a developer's machine.
+    pub fn config(&self, local: bool) -> WorkflowConfig {
+        let config = if local { WorkflowConfig::miniflare() } else { WorkflowConfig::default() };
+        WorkflowConfig { step_limit: self.limits.steps.unwrap_or(config.step_limit), ..config }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -117,10 +140,52 @@ pub(crate) struct Triggers {
     pub(crate) crons: Vec<String>,
 }
 
+/// A binding of which nothing but its name matters.
+#[derive(Clone, Debug, Deserialize)]
+struct Named {
+    binding: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct RateLimit {
+    name: String,
+    simple: SimpleLimit,
+}
+
+/// So many calls in so many seconds.
+#[derive(Clone, Debug, Deserialize)]
+struct SimpleLimit {
+    limit: u64,
+    period: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Namespace {
+    pub(crate) binding: String,
+    #[serde(default)]
+    id: Option<String>,
+}
+
+impl Namespace {
+    /// The name of the namespace: two bindings with one id are bound to the same one.
+    pub fn namespace(&self) -> &str {
+        self.id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&self.binding)
+    }
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Service {
     pub(crate) binding: String,
     pub(crate) service: String,
+    entrypoint: Option<String>,
+    props: Option<Value>,
+}
+
+/// A migration of classes of objects; those that are new without `sqlite` keep keys and values alone.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Migration {
+    new_classes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -152,9 +217,9 @@ impl Database {
 }
 
 impl Consumer {
-    /// As the simulator takes it.
-    pub fn config(&self) -> ConsumerConfig {
-        let default = ConsumerConfig::default();
+    /// As the simulator takes it; `local` is the emulator on a developer's machine.
+    pub fn config(&self, local: bool) -> ConsumerConfig {
+        let default = if local { ConsumerConfig::miniflare() } else { ConsumerConfig::default() };
         ConsumerConfig {
             max_batch_size: self.max_batch_size.unwrap_or(default.max_batch_size),
             max_batch_timeout: self
@@ -238,8 +303,33 @@ impl Config {
         Ok(config)
     }
 
-    /// What `env` is made of, for the prelude.
+    /// Whether objects of a class have SQL.
+    pub(crate) fn has_sqlite(&self, class: &str) -> bool {
+        !self
+            .migrations
+            .iter()
+            .any(|migration| migration.new_classes.iter().any(|new| new == class))
+    }
+
+    /// The name of the Worker, and what `env` is made of, for the prelude.
     pub fn bindings(&self) -> Value {
+        let node = self.compatibility_flags.iter().any(|flag| flag == "nodejs_compat");
+        json!({ "name": self.name, "node": node, "all": self.all_bindings() })
+    }
+
+    /// What needs no service: it is all in the isolate.
+    fn small_bindings(&self) -> Vec<Value> {
+        let analytics = self.analytics_engine_datasets.iter();
+        let analytics = analytics.map(|set| json!({ "kind": "analytics", "name": set.binding }));
+        let limits = self.ratelimits.iter().map(|RateLimit { name, simple }| {
+            json!({ "kind": "rateLimit", "name": name, "limit": simple.limit, "period": simple.period })
+        });
+        let version = self.version_metadata.iter();
+        let version = version.map(|named| json!({ "kind": "version", "name": named.binding }));
+        analytics.chain(limits).chain(version).collect()
+    }
+
+    fn all_bindings(&self) -> Value {
         let bound =
             |kind: &str, name: &str, to: &str| json!({ "kind": kind, "name": name, "to": to });
         let mut all: Vec<Value> = Vec::new();
@@ -254,12 +344,13 @@ impl Config {
                 .map(|object| bound("object", &object.name, &object.name)),
         );
         all.extend(self.workflows.iter().map(|flow| bound("workflow", &flow.binding, &flow.name)));
+        let kv = self.kv_namespaces.iter();
+        all.extend(kv.map(|kv| bound("kv", &kv.binding, kv.namespace())));
+        all.extend(self.small_bindings());
         all.extend(self.d1_databases.iter().map(|d1| bound("d1", &d1.binding, d1.database())));
-        all.extend(
-            self.services
-                .iter()
-                .map(|service| bound("service", &service.binding, &service.service)),
-        );
+        all.extend(self.services.iter().map(|Service { binding, service, entrypoint, props }| {
+            json!({ "kind": "service", "name": binding, "to": service, "entrypoint": entrypoint, "props": props })
+        }));
         let vars = self.vars.iter();
         all.extend(
             vars.map(|(name, value)| json!({ "kind": "value", "name": name, "value": value })),
@@ -287,9 +378,9 @@ mod tests {
         [[queues.consumers]]
         queue = "orders"
         max_batch_timeout = 0.5
-        [[kv_namespaces]]
+        [[vectorize]]
         binding = "CACHE"
-        id = "1"
+        index_name = "1"
     "#;
 
     #[test]
@@ -299,7 +390,7 @@ mod tests {
             "vars": { "GREETING": "hello" },
             "r2_buckets": [{ "binding": "PHOTOS", "bucket_name": "photos" }],
             "queues": { "consumers": [{ "queue": "orders", "max_batch_timeout": 0.5 }] },
-            "kv_namespaces": [{ "binding": "CACHE", "id": "1" }],
+            "vectorize": [{ "binding": "CACHE", "index_name": "1" }],
         }"#;
         let (toml, json) = (
             Config::parse("wrangler.toml", TOML).unwrap(),
@@ -307,14 +398,17 @@ mod tests {
         );
         assert_eq!(toml.main, json.main);
         assert_eq!(toml.bindings(), json.bindings());
-        assert_eq!(toml.queues.consumers[0].config(), json.queues.consumers[0].config());
-        assert_eq!(toml.queues.consumers[0].config().max_batch_timeout, Duration::from_millis(500));
+        assert_eq!(toml.queues.consumers[0].config(false), json.queues.consumers[0].config(false));
+        assert_eq!(
+            toml.queues.consumers[0].config(false).max_batch_timeout,
+            Duration::from_millis(500)
+        );
     }
 
     #[test]
     fn a_binding_without_a_service_is_named_with_what_it_is() {
         let config = Config::parse("wrangler.toml", TOML).unwrap();
-        assert_eq!(config.missing(), [("CACHE".to_string(), "Workers KV")]);
+        assert_eq!(config.missing(), [("CACHE".to_string(), "Vectorize")]);
     }
 
     #[test]

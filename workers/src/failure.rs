@@ -15,6 +15,8 @@ pub struct Thrown {
     pub message: String,
     /// Whether it is a `NonRetryableError`.
     pub non_retryable: bool,
+    /// The whole of it, as the prelude writes values, when name and message do not say all.
+    pub details: String,
     /// The stack, in which a place of the program may be found.
     pub stack: String,
     /// That place, as `file:line:column`.
@@ -33,8 +35,13 @@ impl Thrown {
         serde_json::from_str(json).unwrap_or_else(|_| Thrown::new(json))
     }
 
-    /// The error as one text. The name of a plain `Error` says nothing and is left out.
+    /// The error as one text. The name of a plain `Error` says nothing and is left out; details stand at the end.
     pub fn text(&self) -> String {
+        let plain = self.plain();
+        if self.details.is_empty() { plain } else { format!("{plain} {}", self.details) }
+    }
+
+    fn plain(&self) -> String {
         match &*self.name {
             "Error" | "" => self.message.clone(),
             name => format!("{name}: {}", self.message),
@@ -45,7 +52,7 @@ impl Thrown {
     pub fn uncaught(&self, env: &Env) -> Error {
         let place = self.place.as_ref().map(|place| format!(" at {place}"));
         env.log(format!("Uncaught {}: {}{}", self.name, self.message, place.unwrap_or_default()));
-        Error::app(self.text())
+        Error::app(self.plain())
     }
 
     /// The failure of a step or of a workflow.
@@ -73,9 +80,7 @@ pub fn to_json(error: &Error) -> Value {
         }
         Error::Step(StepError { name, message }) => json!({ "name": name, "message": message }),
         Error::Object(object) => {
-            let (name, message) = split(&object.message);
-            let mut told =
-                Map::from_iter([("name".into(), name.into()), ("message".into(), message.into())]);
+            let mut told = thrown(&object.message);
             let marks = [
                 ("remote", object.remote),
                 ("retryable", object.retryable),
@@ -89,9 +94,28 @@ pub fn to_json(error: &Error) -> Value {
         Error::NetworkLost => {
             json!({ "name": "Error", "message": error.to_string(), "retryable": true })
         }
+        Error::App(text) => Value::Object(thrown(text)),
         _ => named("Error"),
     }
 }
+
+/// What an isolate threw, from its text: see [`Thrown::text`].
+fn thrown(text: &str) -> Map<String, Value> {
+    let (text, details) = match text.rfind(DETAILS) {
+        Some(at) if serde_json::from_str::<Value>(&text[at + DETAILS.len() - 1..]).is_ok() => {
+            (&text[..at], Some(&text[at + 1..]))
+        }
+        _ => (text, None),
+    };
+    let (name, message) = split(text);
+    let mut told =
+        Map::from_iter([("name".into(), name.into()), ("message".into(), message.into())]);
+    told.extend(details.map(|details| ("details".to_string(), details.into())));
+    told
+}
+
+/// What separates a text from its details, and their first character.
+const DETAILS: &str = " ~{";
 
 /// A wrong argument.
 pub fn type_error(message: impl ToString) -> Value {
@@ -132,5 +156,14 @@ mod tests {
         let thrown = Thrown::parse(r#"{"name":"TypeError","message":"no","nonRetryable":false}"#);
         assert_eq!(thrown.text(), "TypeError: no");
         assert_eq!(Thrown::parse("not JSON").text(), "not JSON");
+    }
+
+    #[test]
+    fn details_cross_behind_the_text_and_what_only_looks_like_them_stays_in_it() {
+        let json = r#"{"name":"Mine","message":"no","details":"~{\"code\":1}"}"#;
+        let text = Thrown::parse(json).text();
+        assert_eq!(text, r#"Mine: no ~{"code":1}"#);
+        assert_eq!(to_json(&Error::app(text))["details"], r#"~{"code":1}"#);
+        assert_eq!(to_json(&Error::app("a ~{b"))["message"], "a ~{b");
     }
 }

@@ -38,6 +38,8 @@ pub struct Host {
     pub isolate: RefCell<Weak<Isolate>>,
     /// How often the interpreter has asked whether to go on since it was entered.
     pub checks: Cell<u32>,
+    /// Whether the isolate is that of a developer's machine.
+    pub local: Cell<bool>,
     condemned: RefCell<Option<String>>,
     invocations: Cell<u32>,
     /// The program, which knows where its lines come from.
@@ -109,6 +111,7 @@ impl Host {
         drop((self.rejections.take(), self.condemned.take()));
         self.invocations.set(0);
         self.checks.set(0);
+        self.local.set(false);
     }
 }
 

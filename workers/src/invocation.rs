@@ -56,9 +56,15 @@ const HUNG: &str = "The Workers runtime canceled this request because it detecte
 
 impl Invocation {
     /// A call that begins when it is first polled.
-    pub fn new(isolate: Rc<Isolate>, env: Env, call: Call, unawaited: Unawaited) -> Invocation {
+    pub fn new(
+        isolate: Rc<Isolate>,
+        env: Env,
+        home: &Rc<str>,
+        call: Call,
+        unawaited: Unawaited,
+    ) -> Invocation {
         let id = isolate.host().next_invocation();
-        Invocation { isolate, pump: Pump::new(env), id, call: Some(call), unawaited }
+        Invocation { isolate, pump: Pump::new(env, id, home), id, call: Some(call), unawaited }
     }
 
     /// Its number, under which the isolate knows it.

@@ -277,8 +277,9 @@ fn evaluate(
     evaluated.finish::<()>()?;
     natives::hide(ctx)?;
     let hooks: Object = entry.namespace()?.get("hooks")?;
+    hooks.get::<_, Function>("prepare")?.call::<_, ()>((code.bindings(),))?;
     let (main, evaluated) = code.module(ctx, code.main())?.eval()?;
     evaluated.finish::<()>()?;
-    hooks.get::<_, Function>("init")?.call::<_, ()>((main.namespace()?, code.bindings()))?;
+    hooks.get::<_, Function>("init")?.call::<_, ()>((main.namespace()?,))?;
     Ok(Persistent::save(ctx, hooks))
 }

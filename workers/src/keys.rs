@@ -8,13 +8,10 @@ use crate::config::Config;
 
 /// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
 /// such table.
-const MISSING: [(&str, &str); 19] = [
-    ("kv_namespaces", "Workers KV"),
+const MISSING: [(&str, &str); 15] = [
     ("ai", "Workers AI"),
     ("vectorize", "Vectorize"),
     ("hyperdrive", "Hyperdrive"),
-    ("analytics_engine_datasets", "Analytics Engine"),
-    ("ratelimits", "rate limiting"),
     ("browser", "Browser Rendering"),
     ("images", "Images"),
     ("assets", "static assets"),
@@ -22,7 +19,6 @@ const MISSING: [(&str, &str); 19] = [
     ("dispatch_namespaces", "Workers for Platforms"),
     ("mtls_certificates", "client certificates"),
     ("pipelines", "Pipelines"),
-    ("version_metadata", "version metadata"),
     ("secrets_store_secrets", "the Secrets Store"),
     ("media", "Media Transformations"),
     ("worker_loaders", "dynamic Workers"),
@@ -72,21 +68,25 @@ const WITHOUT: [(&str, &str); 6] = [
 ];
 
 /// The keys that are read.
-const READ: [&str; 15] = [
+const READ: [&str; 19] = [
     "alias",
+    "analytics_engine_datasets",
     "d1_databases",
     "define",
     "durable_objects",
+    "kv_namespaces",
     "main",
     "name",
     "no_bundle",
     "queues",
     "r2_buckets",
     "r2_notifications",
+    "ratelimits",
     "rules",
     "services",
     "triggers",
     "vars",
+    "version_metadata",
     "workflows",
 ];
 

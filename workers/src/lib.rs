@@ -55,6 +55,7 @@ mod natives;
 mod object;
 mod ops;
 mod package;
+mod platform;
 mod prelude;
 mod pump;
 mod rules;

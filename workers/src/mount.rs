@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thunderhead_sim::queue::QueueConfig;
-use thunderhead_sim::r2::{BucketConfig, Rule};
-use thunderhead_sim::workflow::{WorkflowConfig, WorkflowEvent};
+use thunderhead_sim::r2::{self, BucketConfig, Rule};
+use thunderhead_sim::workflow::WorkflowEvent;
 use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step};
 
 use crate::app::App;
@@ -19,50 +19,76 @@ use crate::failure::Thrown;
 use crate::invocation::{Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
 use crate::object::WorkerObject;
+use crate::platform::{Isolates, Platform};
 
 /// The address of a Worker for requests that name no host: that of `wrangler dev`.
 const ADDRESS: &str = "localhost:8787";
 
+/// The header by which the prelude knows a request that comes through a service binding.
+const ENTRYPOINT: &str = "thunderhead-entrypoint";
+
 impl App {
     /// Adds the Worker and all that it is bound to.
     pub fn mount(self: &Arc<App>, cloud: &mut Cloud) {
-        self.services(cloud);
+        self.mount_on(&Platform::Production, cloud);
+    }
+
+    /// Adds it as the runtime of a developer's machine would run it: services answer as the local emulator does, and
+    /// one isolate has the handlers, the objects and the workflows. Only in the calm is that any use: whatever
+    /// crashes, the isolate lives on.
+    pub fn mount_locally(self: &Arc<App>, cloud: &mut Cloud) {
+        self.mount_on(&Platform::Local(Rc::default()), cloud);
+    }
+
+    fn mount_on(self: &Arc<App>, platform: &Platform, cloud: &mut Cloud) {
+        self.services(platform, cloud);
         for binding in &self.config().durable_objects.bindings {
-            let (app, class) = (self.clone(), binding.class_name.clone());
-            if self.has_alarm(&class) {
-                let make =
-                    move |state, env| WorkerObject::<true>::construct(&app, &class, state, env);
+            let (isolates, class) = (self.isolates(platform), binding.clone());
+            let sqlite = self.config().has_sqlite(&class.class_name);
+            if self.has_alarm(&class.class_name) {
+                let make = move |state, env| {
+                    WorkerObject::<true>::construct(&isolates, &class, sqlite, state, env)
+                };
                 cloud.durable_object_with(&binding.name, make);
             } else {
-                let make =
-                    move |state, env| WorkerObject::<false>::construct(&app, &class, state, env);
+                let make = move |state, env| {
+                    WorkerObject::<false>::construct(&isolates, &class, sqlite, state, env)
+                };
                 cloud.durable_object_with(&binding.name, make);
             }
         }
         for workflow in &self.config().workflows {
-            let (app, class, name) =
-                (self.clone(), workflow.class_name.clone(), workflow.name.clone());
+            let (isolates, class, name) =
+                (self.isolates(platform), workflow.class_name.clone(), workflow.name.clone());
             let body = move |env, event, step| {
-                run(app.clone(), class.clone(), name.clone(), env, event, step)
+                run(isolates.clone(), class.clone(), name.clone(), env, event, step)
             };
-            cloud.workflow(&workflow.name, WorkflowConfig::default(), body);
+            let config = workflow.config(platform.is_local());
+            cloud.workflow(&workflow.name, config, body);
         }
         if self.handles("fetch") {
-            let lives = Lives::new(self);
+            let lives = Lives::of_worker(self.isolates(platform), self.name());
             cloud.worker(self.name()).fetch(move |env, request| serve(lives.clone(), env, request));
         }
         let consumers = &self.config().queues.consumers;
         if !consumers.is_empty() {
-            let lives = Lives::new(self);
-            let queues: Vec<_> = consumers.iter().map(|one| (&*one.queue, one.config())).collect();
+            let lives = Lives::new(self.isolates(platform));
+            let queues: Vec<_> = consumers
+                .iter()
+                .map(|one| (&*one.queue, one.config(platform.is_local())))
+                .collect();
             let consumer = cloud.worker(&self.consumer());
             consumer.queue(&queues, move |env, batch| consume(lives.clone(), env, batch));
         }
         if self.handles("scheduled") {
-            let lives = Lives::new(self);
+            let lives = Lives::new(self.isolates(platform));
             let cron = cloud.worker(&self.cron());
             cron.fetch(move |env, request| tick(lives.clone(), env, request));
         }
+    }
+
+    fn isolates(self: &Arc<App>, platform: &Platform) -> Isolates {
+        Isolates::new(self.clone(), platform)
     }
 
     /// The name of the host that consumes its queues.
@@ -76,8 +102,8 @@ impl App {
     }
 
     /// Buckets, queues and databases.
-    fn services(&self, cloud: &mut Cloud) {
-        let config = self.config();
+    fn services(&self, platform: &Platform, cloud: &mut Cloud) {
+        let (config, local) = (self.config(), platform.is_local());
         let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
         for consumer in &config.queues.consumers {
             queues.insert(&consumer.queue, 0);
@@ -89,7 +115,8 @@ impl App {
         }
         for (queue, delay) in queues {
             let delivery_delay = Duration::from_secs(delay);
-            cloud.queue(queue, QueueConfig { delivery_delay, ..QueueConfig::default() });
+            let config = if local { QueueConfig::miniflare() } else { QueueConfig::default() };
+            cloud.queue(queue, QueueConfig { delivery_delay, ..config });
         }
         let buckets: BTreeMap<&str, ()> =
             config.r2_buckets.iter().map(|r2| (r2.bucket(), ())).collect();
@@ -100,8 +127,12 @@ impl App {
                 suffix: told.suffix.as_deref().map(Into::into),
                 ..Rule::new(&told.queue, told.events.clone())
             });
-            cloud
-                .bucket(bucket, BucketConfig { rules: rules.collect(), ..BucketConfig::default() });
+            let options = r2::Options {
+                miniflare_part_etags: local,
+                miniflare_storage_class: local,
+                ..r2::Options::default()
+            };
+            cloud.bucket(bucket, BucketConfig { rules: rules.collect(), options });
         }
         let databases: BTreeMap<&str, ()> =
             config.d1_databases.iter().map(|d1| (d1.database(), ())).collect();
@@ -110,13 +141,18 @@ impl App {
             let migrations = config.d1_migrations.get(database).into_iter().flatten();
             cloud.migrate(database, &migrations.map(String::as_str).collect::<Vec<_>>());
         }
+        let namespaces: BTreeMap<&str, ()> =
+            config.kv_namespaces.iter().map(|kv| (kv.namespace(), ())).collect();
+        namespaces.into_keys().for_each(|namespace| cloud.kv(namespace));
     }
 }
 
 /// The isolate of a host's present life.
 #[derive(Clone)]
 struct Lives {
-    app: Arc<App>,
+    isolates: Isolates,
+    /// Where others find what its JavaScript keeps for them.
+    home: Rc<str>,
     present: Rc<RefCell<Option<Life>>>,
 }
 
@@ -124,8 +160,14 @@ struct Lives {
 type Life = (u32, Rc<Isolate>);
 
 impl Lives {
-    fn new(app: &Arc<App>) -> Lives {
-        Lives { app: app.clone(), present: Rc::default() }
+    /// Of the host that serves requests others can ask for more, by its name.
+    fn of_worker(isolates: Isolates, name: &str) -> Lives {
+        let home = json!({ "kind": "worker", "name": name }).to_string().into();
+        Lives { home, ..Lives::new(isolates) }
+    }
+
+    fn new(isolates: Isolates) -> Lives {
+        Lives { isolates, home: "".into(), present: Rc::default() }
     }
 
     /// The isolate of this life. One that was ended by a limit is replaced.
@@ -137,13 +179,14 @@ impl Lives {
         {
             return Ok(isolate.clone());
         }
-        let isolate = self.app.isolate().map_err(Thrown::new)?;
+        let isolate = self.isolates.get().map_err(Thrown::new)?;
         *present = Some((env.life(), isolate.clone()));
         Ok(isolate)
     }
 
     async fn call(&self, env: &Env, call: Call) -> Result<Returned, Thrown> {
-        Invocation::new(self.isolate(env)?, env.clone(), call, Unawaited::Cancelled).await
+        let (isolate, env) = (self.isolate(env)?, env.clone());
+        Invocation::new(isolate, env, &self.home, call, Unawaited::Cancelled).await
     }
 }
 
@@ -159,7 +202,12 @@ async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Err
     let url = format!("http://{host}{}", request.path);
     let json = json!({ "url": url, "method": &*request.method, "headers": headers }).to_string();
     let call = Call { kind: "fetch", json, bytes: request.body.clone() };
-    let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;
+    // Only another Worker is told the details of what was thrown.
+    let inside = request.headers.get(ENTRYPOINT).is_some();
+    let returned = lives.call(&env, call).await.map_err(|thrown| match thrown.uncaught(&env) {
+        _ if inside => Error::app(thrown.text()),
+        error => error,
+    })?;
     // The answer does not wait for it, and its failure is logged.
     returned.background.into_iter().for_each(|background| drop(env.spawn(background)));
     let head: Head =
@@ -178,7 +226,8 @@ async fn consume(lives: Lives, env: Env, batch: MessageBatch) -> Result<(), Erro
         .to_string();
     let isolate = lives.isolate(&env).map_err(|thrown| thrown.uncaught(&env))?;
     let call = Call { kind: "queue", json, bytes: Body::empty() };
-    let invocation = Invocation::new(isolate.clone(), env.clone(), call, Unawaited::Cancelled);
+    let (isolated, invoked) = (isolate.clone(), env.clone());
+    let invocation = Invocation::new(isolated, invoked, &lives.home, call, Unawaited::Cancelled);
     isolate.host().batches.borrow_mut().insert(invocation.id(), batch);
     let returned = invocation.await.map_err(|thrown| thrown.uncaught(&env))?;
     // The result of a batch waits for `waitUntil`, and fails with it.
@@ -196,19 +245,19 @@ async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Erro
 }
 
 async fn run(
-    app: Arc<App>,
+    isolates: Isolates,
     class: String,
     name: String,
     env: Env,
     event: WorkflowEvent,
     step: Step,
 ) -> Result<Body, Error> {
-    let isolate = app.isolate().map_err(|why| Thrown::new(why).uncaught(&env))?;
+    let isolate = isolates.get().map_err(|why| Thrown::new(why).uncaught(&env))?;
     let step = isolate.host().steps.add(step);
     let (payload, timestamp, id) =
         (event.payload.text(), event.timestamp.unix_ms(), event.instance_id);
     let json = json!({ "className": class, "name": name, "id": id, "timestamp": timestamp, "payload": payload, "step": step });
     let call = Call { kind: "workflow", json: json.to_string(), bytes: Body::empty() };
-    let returned = Invocation::new(isolate, env, call, Unawaited::GoOn).await;
+    let returned = Invocation::new(isolate, env, &"".into(), call, Unawaited::GoOn).await;
     Ok(Body::from(returned.map_err(|thrown| thrown.of_step())?.json))
 }

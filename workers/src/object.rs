@@ -7,26 +7,39 @@ use rquickjs::function::Opt;
 use serde_json::json;
 use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState};
 
-use crate::app::App;
+use crate::config;
 use crate::failure::Thrown;
 use crate::invocation::{Background, Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
+use crate::platform::Isolates;
 use crate::pump::Pump;
 
 /// An object of a class that has an alarm handler, or of one that has none.
 pub struct WorkerObject<const ALARM: bool> {
     state: ObjectState,
     env: Env,
+    /// Where others find what its JavaScript keeps for them.
+    home: Rc<str>,
     /// Its isolate and its number there, or why it could not be constructed.
     alive: Result<(Rc<Isolate>, u32), Thrown>,
 }
 
 impl<const ALARM: bool> WorkerObject<ALARM> {
     /// Constructs an object of the class in a new isolate.
-    pub fn construct(app: &App, class: &str, state: ObjectState, env: Env) -> Self {
-        let alive = app.isolate().map_err(Thrown::new);
-        let alive = alive.and_then(|isolate| construct(isolate, class, &state, &env));
-        WorkerObject { state, env, alive }
+    pub fn construct(
+        isolates: &Isolates,
+        binding: &config::Object,
+        sqlite: bool,
+        state: ObjectState,
+        env: Env,
+    ) -> Self {
+        let home =
+            json!({ "kind": "object", "namespace": &*binding.name, "id": state.id().to_string() });
+        let home: Rc<str> = home.to_string().into();
+        let alive = isolates.get().map_err(Thrown::new);
+        let class = Class { name: &binding.class_name, sqlite };
+        let alive = alive.and_then(|isolate| construct(isolate, &class, &state, &env, &home));
+        WorkerObject { state, env, home, alive }
     }
 
     /// Calls a handler of the object. One that could not be constructed is reset, and so is one whose isolate has ended.
@@ -41,7 +54,8 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
         };
         json["object"] = (*number).into();
         let call = Call { kind, json: json.to_string(), bytes: Body::empty() };
-        let invocation = Invocation::new(isolate.clone(), self.env.clone(), call, Unawaited::GoOn);
+        let (isolated, env) = (isolate.clone(), self.env.clone());
+        let invocation = Invocation::new(isolated, env, &self.home, call, Unawaited::GoOn);
         let ended = invocation.await;
         if let Some(reason) = isolate.host().condemned() {
             self.env.log(&*reason);
@@ -53,19 +67,30 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
     }
 }
 
+/// A class, and whether its storage has SQL.
+struct Class<'a> {
+    name: &'a str,
+    sqlite: bool,
+}
+
 /// Runs the constructor. What it begins goes on beside the calls that follow.
 fn construct(
     isolate: Rc<Isolate>,
-    class: &str,
+    class: &Class,
     state: &ObjectState,
     env: &Env,
+    home: &Rc<str>,
 ) -> Result<(Rc<Isolate>, u32), Thrown> {
     let number = isolate.host().objects.add(state.clone());
     let (digits, name) = (state.id().to_string(), state.id().name().map(str::to_string));
-    let pump = Pump::new(env.clone());
-    isolate.enter(&pump, |_, hooks| {
-        hooks.get::<_, Function>("construct")?.call::<_, ()>((number, class, digits, Opt(name)))
+    let pump = Pump::new(env.clone(), 0, home);
+    let thrown = isolate.enter(&pump, |_, hooks| {
+        let construct: Function = hooks.get("construct")?;
+        construct.call::<_, Option<String>>((number, class.name, class.sqlite, digits, Opt(name)))
     })?;
+    if let Some(thrown) = thrown {
+        return Err(Thrown::parse(&thrown));
+    }
     if !pump.is_empty() {
         drop(env.spawn(Background::rest(isolate.clone(), pump)));
     }

@@ -37,6 +37,7 @@ pub fn begin(
     match kind {
         "ask" => service::ask(asked),
         "sleep" => sleep(&asked),
+        "turn" => Ok(turn(&asked)),
         "fetch" => http::fetch(asked),
         "rpc" => object::rpc(&asked),
         "block" => object::block(&asked),
@@ -68,6 +69,18 @@ fn sleep(asked: &Asked) -> Result<Work, Value> {
         sleep.await;
         Ok((None, None))
     }))
+}
+
+/// How long it takes until a commit is confirmed: long enough for other events to come in between.
+const COMMIT: Duration = Duration::from_millis(1);
+
+/// The end of the turn: what an object has written is committed.
+fn turn(asked: &Asked) -> Work {
+    let end = asked.pump.env.sleep(COMMIT);
+    Box::pin(async move {
+        end.await;
+        Ok((None, None))
+    })
 }
 
 /// An answer that says only whether it worked.

@@ -20,6 +20,10 @@ pub type Answer = Result<(Option<String>, Option<Body>), Value>;
 pub struct Pump {
     /// The environment of the invocation.
     pub env: Env,
+    /// The number of the invocation; 0 for a constructor.
+    pub invocation: u32,
+    /// Where others find what its JavaScript keeps for them, as JSON; empty where nobody can call.
+    pub home: Rc<str>,
     operations: RefCell<Vec<Operation>>,
 }
 
@@ -31,8 +35,9 @@ struct Operation {
 
 impl Pump {
     /// Without operations.
-    pub fn new(env: Env) -> Rc<Pump> {
-        Rc::new(Pump { env, operations: RefCell::default() })
+    pub fn new(env: Env, invocation: u32, home: &Rc<str>) -> Rc<Pump> {
+        let home = home.clone();
+        Rc::new(Pump { env, invocation, home, operations: RefCell::default() })
     }
 
     /// Whether nothing is waited for.

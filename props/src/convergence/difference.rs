@@ -222,6 +222,7 @@ fn place(record: &Record, but: &[&str]) -> String {
     let cells = cells.collect::<Vec<_>>().join(", ");
     match &*record.owner {
         "r2" => format!("the object of bucket {} ({cells})", record.table),
+        "kv" => format!("the value in namespace {} ({cells})", record.table),
         owner => format!("the row of {} in {owner} ({cells})", record.table),
     }
 }

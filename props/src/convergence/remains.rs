@@ -1,17 +1,18 @@
-//! What a run leaves behind, as records: rows and stored objects.
+//! What a run leaves behind, as records: rows, stored objects and values of KV.
 
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Body, StableHasher, Trace};
 
-use crate::history::{contents, rows};
+use crate::history::{contents, namespaces, rows};
 
-/// One thing that is left: a row of a table, or an object in a bucket.
+/// One thing that is left: a row of a table, an object in a bucket, or a value of KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The database or the object that has the table; `r2` for what a bucket holds.
+    /// The database or the object that has the table; `r2` for what a bucket holds, `kv` for what a
+    /// namespace holds.
     pub owner: String,
-    /// The table or the bucket.
+    /// The table, the bucket or the namespace.
     pub table: String,
     /// The columns and their texts. A value in JSON is several cells, such as `value.tasks[0].status`.
     pub cells: Vec<(String, String)>,
@@ -35,6 +36,11 @@ pub fn remains(trace: &Trace) -> Vec<Record> {
             None => cells.push(("etag".into(), stored.object.etag.to_string())),
         }
         records.push(Record { owner: "r2".into(), table: stored.bucket.into(), cells });
+    }
+    for ((namespace, key), value) in namespaces(trace) {
+        let mut cells = vec![("key".to_string(), key.to_string())];
+        put(&mut cells, "value", text(value));
+        records.push(Record { owner: "kv".into(), table: namespace.into(), cells });
     }
     records
 }

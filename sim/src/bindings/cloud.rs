@@ -117,6 +117,17 @@ impl Cloud<'_> {
         created.unwrap_or_else(|error| panic!("database `{name}`: {error}"));
     }
 
+    /// Creates a namespace of KV.
+    pub fn kv(&mut self, name: &str) {
+        let mut state = self.world.state();
+        let created = state.services.kv.create_namespace(name);
+        created.unwrap_or_else(|error| panic!("namespace `{name}`: {error}"));
+        if state.services.kv_host.is_none() {
+            assert!(state.hosts.named("kv").is_none(), "a worker cannot be called `kv`");
+            state.services.kv_host = Some(state.add_host("kv", false));
+        }
+    }
+
     /// Applies a migration to a database before the run begins, as a deployment does. Rows that it inserts
     /// are in the trace. Tables that are created while the database has no rows are cached for the other
     /// runs on the thread.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::bindings::bucket::Bucket;
 use crate::bindings::d1_database::D1Database;
 use crate::bindings::durable_object::ObjectNamespace;
+use crate::bindings::kv_namespace::KvNamespace;
 use crate::bindings::producer::Queue;
 use crate::bindings::web_socket::WebSocket;
 use crate::bindings::workflow_instance::Workflow;
@@ -30,6 +31,11 @@ impl Env {
     /// The database bound to `name`.
     pub fn d1(&self, name: &str) -> D1Database {
         D1Database::new(self.clone(), name)
+    }
+
+    /// The namespace of KV bound to `name`.
+    pub fn kv(&self, name: &str) -> KvNamespace {
+        KvNamespace::new(self.clone(), name)
     }
 
     /// The workflow bound to `name`.

@@ -146,6 +146,10 @@ fn targets(state: &State) -> Vec<(&'static str, String)> {
         targets.push(("r2.", format!("{bucket}/*")));
     }
     targets.extend(services.queues.names().map(|queue| ("queue.", queue.to_string())));
+    for namespace in services.kv.names() {
+        targets.push(("kv.", namespace.to_string()));
+        targets.push(("kv.", format!("{namespace}/*")));
+    }
     targets.extend(services.d1.names().map(|database| ("d1.", database.to_string())));
     for workflow in state.hosts.workflow_bodies.keys() {
         targets.push(("workflow.", workflow.to_string()));

@@ -144,7 +144,9 @@ fn verdict(line: &Deviation, drawn: FaultSet) -> Option<(Fault, String)> {
         let spent = table.options(false) == line.of && table.options(true) != line.of;
         let fits = spent || table.options(true) == line.of;
         let fault = table.faults.get(line.value as usize - 1).filter(|_| fits)?;
-        let session = if *class == CallClass::Read { SESSION } else { "" };
+        // Only of a database is it worth saying: nothing else is read in two ways.
+        let both = classes(line.site.op).len() > 1;
+        let session = if both && *class == CallClass::Read { SESSION } else { "" };
         Some((*fault, format!("{session}{}", if spent { SPENT } else { "" })))
     })
 }
@@ -194,8 +196,9 @@ fn struck(fault: Fault, rest: &str, drawn: FaultSet) -> Result<(Site, u32, u32),
         None => (rest, false),
     };
     let site = site(ChoiceKind::Verdict, rest)?;
+    let all = classes(site.op);
     let mut classes =
-        classes(site.op).iter().filter(|class| (**class == CallClass::Read) == session);
+        all.iter().filter(|class| all.len() == 1 || (**class == CallClass::Read) == session);
     let class = classes.next().ok_or_else(|| format!("`{}` is in no session", site.op.name()))?;
     if !drawn.contains(fault) {
         return Err(format!("`{fault}` is not among the drawn faults, so it cannot strike"));
@@ -234,6 +237,7 @@ fn classes(op: OpCode) -> &'static [CallClass] {
         "workflow.create" | "workflow.createBatch" => &[CallClass::Create],
         name if name.starts_with("ai.") => &[CallClass::Ai],
         name if name.starts_with("d1.") => &[CallClass::Service, CallClass::Read],
+        "kv.get" | "kv.getBulk" | "kv.list" => &[CallClass::Read],
         // Only what an application asks for can be refused; the rest is the engine's own journal.
         name if name.starts_with("workflow.") && op.failures().is_empty() => &[CallClass::Journal],
         _ => &[CallClass::Service],

@@ -38,6 +38,8 @@ pub(crate) struct InFlight {
     pub outcome: Option<OutcomeId>,
     /// Whether the caller has its answer, so that later ones are discarded.
     pub closed: bool,
+    /// Whether it takes effect at most once, whatever the storm wants.
+    pub once: bool,
 }
 
 /// The order in which the calls through one stub arrive, which is the order in which they left.

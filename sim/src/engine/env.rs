@@ -176,12 +176,16 @@ impl Env {
     ///
     /// # Errors
     ///
-    /// Those of the service. An operation on a worker or an object is refused: those are called with
+    /// Those of the service. D1 repeats no write by itself, so `duplicate` does not strike one that is asked for here.
+    /// An operation on a worker or an object is refused: those are called with
     /// [`Env::fetch`] and through a stub.
     pub fn ask(&self, op: Op) -> impl Future<Output = Outcome> + use<> + 'static {
         let asked = match op {
-            Op::R2(_) | Op::Queue(_) | Op::Ai(_) | Op::D1(_) | Op::Workflow(_) => {
-                Ok(self.call(None, op))
+            Op::R2(_) | Op::Queue(_) | Op::Ai(_) | Op::D1(_) | Op::Kv(_) | Op::Workflow(_) => {
+                let once = matches!(&op, Op::D1(op) if !op.only_reads());
+                let call = self.call(None, op);
+                self.world.state().calls[call.id()].once = once;
+                Ok(call)
             }
             other => Err(Error::app(format!("no service is asked for `{other}`"))),
         };

@@ -4,6 +4,7 @@ use crate::engine::ids::HostId;
 use crate::protocol::op::Op;
 use crate::services::ai::Ai;
 use crate::services::d1::D1;
+use crate::services::kv::Kv;
 use crate::services::queue::Queues;
 use crate::services::r2::R2;
 use crate::services::workflow::Workflows;
@@ -31,7 +32,7 @@ impl Service {
         Service::D1,
     ];
 
-    /// The service that a call goes to when no host handles it.
+    /// The service that a call goes to when no host handles it; for one to KV see [`Services::kv_host`].
     pub fn of(op: &Op) -> Service {
         match op {
             Op::R2(_) => Service::R2,
@@ -67,5 +68,9 @@ pub(crate) struct Services {
     pub queues: Queues,
     pub ai: Ai,
     pub d1: D1,
+    pub kv: Kv,
+    /// The host of KV. It has one only where there is a namespace, behind those of the application: another host before
+    /// them would give theirs other numbers, which are in the hashes of histories.
+    pub kv_host: Option<HostId>,
     pub workflows: Workflows,
 }

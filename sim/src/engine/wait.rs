@@ -129,6 +129,11 @@ impl Call {
         Call { world, call, submitted: false }
     }
 
+    /// Its number.
+    pub fn id(&self) -> CallId {
+        self.call
+    }
+
     /// Polls for the answer, and gives it to `take` when it is there.
     fn poll_with<T>(&mut self, cx: &Context<'_>, take: impl FnOnce(&Outcome) -> T) -> Poll<T> {
         let Call { world, call, submitted } = self;

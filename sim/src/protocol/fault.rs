@@ -233,7 +233,7 @@ faults! {
     StaleRead {
         id: 14,
         name: "stale_read",
-        help: "a replica answers a read in a session without the latest writes (code = how many)",
+        help: "a replica, or a location of KV, answers a read without the latest writes (code = how many)",
         told: "{calls} {is} answered by a replica that lags{code}",
         classes: &[CallClass::Read],
         // A replica that lags behind by no writes is the primary.

@@ -12,6 +12,7 @@ use crate::protocol::outcome::Error;
 use crate::protocol::site::OpCode;
 use crate::services::ai;
 use crate::services::d1;
+use crate::services::kv;
 use crate::services::queue;
 use crate::services::r2;
 use crate::services::workflow;
@@ -91,6 +92,8 @@ pub enum Op {
         /// The notification that the queue receives.
         event: r2::Notification,
     },
+    /// An operation on a namespace of KV.
+    Kv(kv::Op),
 }
 
 const FETCH: Call = Call { id: 9, name: "fetch", codes: &[] };
@@ -106,6 +109,7 @@ const NOTIFY: Call = Call { id: 28, name: "r2.notify", codes: &[] };
 pub(crate) const CALLS: &[&[Call]] = &[
     ai::CALLS,
     d1::CALLS,
+    kv::CALLS,
     queue::CALLS,
     r2::CALLS,
     workflow::CALLS,
@@ -120,6 +124,7 @@ impl Op {
             Op::Queue(op) => op.call(),
             Op::Ai(op) => op.call(),
             Op::D1(op) => op.call(),
+            Op::Kv(op) => op.call(),
             Op::Workflow(op) => op.call(),
             Op::Fetch { .. } => FETCH,
             Op::Deliver { .. } => DELIVER,
@@ -139,6 +144,7 @@ impl Op {
             Op::Queue(op) => op.class(),
             Op::Ai(op) => op.class(),
             Op::D1(op) => op.class(),
+            Op::Kv(op) => op.class(),
             Op::Workflow(op) => op.class(),
             Op::Fetch { .. } => CallClass::Fetch,
             Op::Deliver { .. } | Op::Alarm { .. } => CallClass::Delivery,
@@ -155,6 +161,7 @@ impl Op {
             Op::Queue(op) => op.refusals().into_iter().map(Error::Queue).collect(),
             Op::Ai(op) => op.refusals().into_iter().map(Error::Ai).collect(),
             Op::D1(op) => op.refusals().into_iter().map(Error::D1).collect(),
+            Op::Kv(op) => op.refusals().into_iter().map(Error::Kv).collect(),
             Op::Workflow(op) => op.refusals().into_iter().map(Error::Workflow).collect(),
             Op::Rpc { .. } | Op::Connect { .. } => {
                 ObjectError::refusals().map(Error::Object).into()
@@ -170,6 +177,7 @@ impl Op {
             Op::Queue(op) => op.refusal(code).map(Error::Queue),
             Op::Ai(op) => op.refusal(code).map(Error::Ai),
             Op::D1(op) => op.refusal(code).map(Error::D1),
+            Op::Kv(op) => op.refusal(code).map(Error::Kv),
             Op::Workflow(op) => op.refusal(code).map(Error::Workflow),
             // The errors of objects have no numbers: the code is a place in the list, from 1.
             Op::Rpc { .. } | Op::Connect { .. } => {
@@ -187,6 +195,7 @@ impl Op {
             Op::Queue(op) => op.target(),
             Op::Ai(op) => op.target(),
             Op::D1(op) => op.target(),
+            Op::Kv(op) => op.target(),
             Op::Workflow(op) => op.target(),
             Op::Fetch { to, request } => format!("{to}{}", request.path),
             Op::Deliver { batch, .. } => batch.queue.to_string(),
@@ -213,6 +222,7 @@ impl fmt::Display for Op {
             Op::Queue(op) => tell("queue.", op),
             Op::Ai(op) => tell("ai.", op),
             Op::D1(op) => tell("d1.", op),
+            Op::Kv(op) => tell("kv.", op),
             Op::Workflow(op) => tell("workflow.", op),
             Op::Fetch { to, request } => tell(&format!("fetch {to} "), request),
             Op::Deliver { to, batch } => {

@@ -9,7 +9,7 @@ use crate::protocol::http::Response;
 use crate::protocol::object::ObjectError;
 use crate::services::ai::{self, Label};
 use crate::services::workflow::{self, StepError};
-use crate::services::{d1, queue, r2, storage};
+use crate::services::{d1, kv, queue, r2, storage};
 use crate::values::body::{Body, NotJson};
 
 /// How a call ended.
@@ -38,6 +38,8 @@ pub enum Reply {
     Socket(u32),
     /// A batch was handled, an alarm, or a message.
     Done,
+    /// From a namespace of KV.
+    Kv(kv::Reply),
 }
 
 impl fmt::Display for Reply {
@@ -54,6 +56,7 @@ impl fmt::Display for Reply {
                 None => f.write_str("no labels"),
             },
             Reply::D1(reply) => reply.fmt(f),
+            Reply::Kv(reply) => reply.fmt(f),
             Reply::Workflow(reply) => reply.fmt(f),
             Reply::Fetch(response) => response.fmt(f),
             Reply::Rpc(body) if body.is_empty() => f.write_str("ok"),
@@ -100,6 +103,8 @@ pub enum Error {
     App(Arc<str>),
     /// A body is not the JSON that the application expects: a request, an argument or a reply.
     NotJson(Box<NotJson>),
+    /// The namespace refused.
+    Kv(kv::Error),
 }
 
 impl Error {
@@ -116,6 +121,7 @@ impl Error {
             Error::Ai(error) => error.is_transient(),
             Error::Object(error) => error.retryable,
             Error::D1(error) => error.is_transient(),
+            Error::Kv(error) => error.is_transient(),
             Error::Workflow(error) => error.is_transient(),
             Error::NetworkLost => true,
             Error::Storage(_)
@@ -135,6 +141,7 @@ impl fmt::Display for Error {
             Error::Ai(error) => error.fmt(f),
             Error::Object(error) => error.fmt(f),
             Error::D1(error) => error.fmt(f),
+            Error::Kv(error) => error.fmt(f),
             Error::Workflow(error) => error.fmt(f),
             Error::Step(error) => error.fmt(f),
             Error::Storage(error) => error.fmt(f),

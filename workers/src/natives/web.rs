@@ -29,6 +29,15 @@ fn world<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<
         move |ctx: Ctx<'js>| this.env().map(|env| env.unique()).ok_or_else(|| global_scope(&ctx));
     natives.set("unique", Function::new(ctx.clone(), unique)?)?;
     let this = host.clone();
+    let local = move || this.local.get();
+    natives.set("local", Function::new(ctx.clone(), local)?)?;
+    let this = host.clone();
+    let home = move || this.running.borrow().as_ref().map(|pump| pump.home.to_string());
+    natives.set("home", Function::new(ctx.clone(), home)?)?;
+    let this = host.clone();
+    let invocation = move || this.running.borrow().as_ref().map_or(0, |pump| pump.invocation);
+    natives.set("invocation", Function::new(ctx.clone(), invocation)?)?;
+    let this = host.clone();
     let booting = move || this.env().is_none();
     natives.set("booting", Function::new(ctx.clone(), booting)?)?;
     let this = host.clone();

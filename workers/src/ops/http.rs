@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use thunderhead_sim::{Body, Request};
+use thunderhead_sim::{Body, Error, Request};
 use url::{Position, Url};
 
 use super::Asked;
@@ -18,16 +18,25 @@ struct Fetch {
     headers: Vec<(String, String)>,
 }
 
+/// What a Worker throws that is bound as a service is told as its own.
+fn thrown_by(error: &Error, bound: bool) -> Value {
+    let mut told = to_json(error);
+    if bound && matches!(error, Error::App(_)) {
+        told["remote"] = true.into();
+    }
+    told
+}
+
 pub fn fetch(asked: Asked) -> Result<Work, Value> {
     let Fetch { service, url, method, headers } = asked.parse()?;
-    let url = Url::parse(&url).map_err(type_error)?;
+    let (url, bound) = (Url::parse(&url).map_err(type_error)?, service.is_some());
     let to = service.unwrap_or_else(|| url.host_str().unwrap_or_default().to_string());
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let mut request = Request::new(&method, path, asked.bytes.clone().unwrap_or(Body::empty()));
     request.headers = headers.into_iter().collect();
     let fetch = asked.pump.env.fetch(&to, request);
     Ok(Box::pin(async move {
-        let response = fetch.await.map_err(|error| to_json(&error))?;
+        let response = fetch.await.map_err(|error| thrown_by(&error, bound))?;
         let headers: Vec<(&str, &str)> = response.headers.iter().collect();
         let head = json!({ "status": response.status, "headers": headers }).to_string();
         Ok((Some(head), Some(response.body)))

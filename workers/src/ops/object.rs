@@ -38,8 +38,8 @@ fn inside(
         asked.host.objects.get(object).ok_or_else(|| type_error("there is no such object"))?;
     let json = json!({ "callback": callback }).to_string();
     let call = Call { kind: "callback", json, bytes: Body::empty() };
-    let env = asked.pump.env.clone();
-    let invocation = Invocation::new(asked.isolate()?, env, call, Unawaited::GoOn);
+    let (env, home) = (asked.pump.env.clone(), &asked.pump.home);
+    let invocation = Invocation::new(asked.isolate()?, env, home, call, Unawaited::GoOn);
     let work =
         async move { invocation.await.map(drop).map_err(|thrown| Error::app(thrown.text())) };
     Ok((object, work))

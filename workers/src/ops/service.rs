@@ -1,7 +1,7 @@
-//! R2, queues, D1 and workflows: the prelude writes the simulator's own operation as JSON.
+//! R2, queues, D1, KV and workflows: the prelude writes the simulator's own operation as JSON.
 
 use serde_json::{Value, json};
-use thunderhead_sim::{Error, Op, Outcome, Reply, r2};
+use thunderhead_sim::{Body, Error, Op, Outcome, Reply, kv, r2};
 
 use super::Asked;
 use crate::failure::{to_json, type_error};
@@ -12,8 +12,10 @@ pub fn ask(asked: Asked) -> Result<Work, Value> {
     headers(&mut op)?;
     let mut op: Op = serde_json::from_value(op).map_err(type_error)?;
     // The bytes of a body travel beside the JSON.
-    if let Op::R2(r2::Op::Put { body, .. } | r2::Op::UploadPart { body, .. }) = &mut op {
-        *body = asked.bytes.unwrap_or(thunderhead_sim::Body::empty());
+    if let Op::R2(r2::Op::Put { body, .. } | r2::Op::UploadPart { body, .. })
+    | Op::Kv(kv::Op::Put { value: body, .. }) = &mut op
+    {
+        *body = asked.bytes.unwrap_or(Body::empty());
     }
     let reply = asked.pump.env.ask(op);
     Ok(Box::pin(async move { answer(reply.await) }))
@@ -24,6 +26,10 @@ fn answer(outcome: Outcome) -> Answer {
         Ok(Reply::R2(r2::Reply::ObjectBody { object, range, body })) => {
             let told = json!({ "r2": { "objectBody": { "object": object, "range": range } } });
             Ok((Some(told.to_string()), Some(body)))
+        }
+        Ok(Reply::Kv(kv::Reply::Value(Some(entry)))) => {
+            let told = json!({ "metadata": entry.metadata, "expiration": entry.expiration });
+            Ok((Some(json!({ "kv": { "value": told } }).to_string()), Some(entry.value)))
         }
         Ok(reply) => Ok((Some(json!(reply).to_string()), None)),
         Err(error) => Err(to_json(&error)),

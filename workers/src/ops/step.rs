@@ -28,15 +28,16 @@ pub fn run(asked: &Asked) -> Result<Work, Value> {
     let Do { step, name, config, callback } = asked.parse()?;
     let config: StepConfig = serde_json::from_value(config)
         .map_err(|_| to_json(&Error::Step(StepError::invalid_config(&name))))?;
-    let (steps, isolate, env) = (steps(asked, step)?, asked.isolate()?, asked.pump.env.clone());
+    let (steps, isolate) = (steps(asked, step)?, asked.isolate()?);
+    let (env, home) = (asked.pump.env.clone(), asked.pump.home.clone());
     Ok(Box::pin(async move {
         let attempt = Cell::new(0);
         let work = || {
             attempt.set(attempt.get() + 1);
-            let json =
-                json!({ "callback": callback, "attempt": attempt.get(), "step": name }).to_string();
+            let json = json!({ "callback": callback, "attempt": attempt.get() }).to_string();
             let call = Call { kind: "step", json, bytes: Body::empty() };
-            let invocation = Invocation::new(isolate.clone(), env.clone(), call, Unawaited::GoOn);
+            let (isolate, env) = (isolate.clone(), env.clone());
+            let invocation = Invocation::new(isolate, env, &home, call, Unawaited::GoOn);
             async move {
                 let returned = invocation.await.map_err(|thrown| thrown.of_step())?;
                 Ok(Body::from(returned.json))

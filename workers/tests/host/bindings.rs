@@ -111,13 +111,13 @@ fn notifications_of_a_bucket_reach_the_queue_that_the_configuration_names() {
 #[test]
 fn variables_are_values_and_a_binding_without_a_service_says_so_when_it_is_called() {
     let said = fetch(
-        r#""name": "web", "vars": { "N": 3, "S": "x" }, "kv_namespaces": [{ "binding": "CACHE", "id": "1" }]"#,
+        r#""name": "web", "vars": { "N": 3, "S": "x" }, "vectorize": [{ "binding": "CACHE", "index_name": "1" }]"#,
         "let error; try { await env.CACHE.get('a'); } catch (e) { error = e.message; }
          return Response.json([env.N, env.S, error, typeof env.GONE]);",
     );
     assert_eq!(
         said,
-        r#"200 [3,"x","env.CACHE.get() was called: Workers KV is not simulated yet.","undefined"]"#
+        r#"200 [3,"x","env.CACHE.get() was called: Vectorize is not simulated yet.","undefined"]"#
     );
 }
 

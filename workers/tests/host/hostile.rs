@@ -24,8 +24,10 @@ fn each_ends_with_a_verdict_of_its_own_and_harms_nothing_else() {
         ("for (;;) {}", "exceeded CPU time limit"),
         ("try { for (;;) {} } catch { return new Response('caught'); }", "exceeded CPU time limit"),
         ("await null; for (;;) {}", "exceeded CPU time limit"),
+        // Each promise of the first chain keeps the one before it, so memory ends before time.
+        ("const spin = () => Promise.resolve().then(spin); await spin();", "exceeded memory limit"),
         (
-            "const spin = () => Promise.resolve().then(spin); await spin();",
+            "const spin = () => void Promise.resolve().then(spin); spin(); await new Promise(() => {});",
             "exceeded CPU time limit",
         ),
         ("let text = 'x'; for (;;) text += text;", "string too long"),

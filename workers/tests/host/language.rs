@@ -105,6 +105,18 @@ fn a_structured_clone_keeps_types_holes_and_cycles() {
 }
 
 #[test]
+fn a_copy_of_a_response_whose_body_is_a_stream_is_read_beside_it() {
+    let read = "(async () => {
+        const response = new Response(new Response('abc').body);
+        const copy = response.clone();
+        const reader = copy.body.getReader();
+        const { value } = await reader.read();
+        return [value.length, await response.text()];
+    })()";
+    assert_eq!(value(read), r#"[3,"abc"]"#);
+}
+
+#[test]
 fn a_body_is_read_once_and_streams_through() {
     assert_eq!(
         value(

@@ -5,9 +5,14 @@
 mod bindings;
 mod determinism;
 mod hostile;
+mod kv;
 mod language;
 mod objects;
+mod probes;
+mod second_series;
+mod services;
 mod support;
 #[cfg(feature = "typescript")]
 mod typescript;
+mod web;
 mod workflows;

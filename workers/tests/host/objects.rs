@@ -62,18 +62,19 @@ fn sql_has_cursors_transactions_and_errors() {
 #[test]
 fn arguments_and_results_cross_as_structured_clones_and_errors_keep_their_class() {
     let said = said(
-        "async echo(value) { return value; } async fail() { throw new RangeError('too far'); } hidden = () => 1;",
+        "async echo(value) { return value; } async call(work) { return work(21); } async fail() { throw new RangeError('too far'); } hidden = () => 1;",
         "const stub = env.O.get(env.O.idFromName('a'));
          const map = await stub.echo(new Map([[1, new Date(5)]]));
          const error = await stub.fail().catch((e) => [e instanceof RangeError, e.message, e.remote]);
          const gone = await stub.gone().catch((e) => e.message);
          const hidden = await stub.hidden().catch((e) => e.message);
-         const bad = await stub.echo(() => 1).catch((e) => e.name);
-         return Response.json([map.get(1).getTime(), error, gone, hidden, bad]);",
+         const bad = await stub.echo(new (class Own {})()).catch((e) => e.name);
+         const twice = await stub.call((n) => 2 * n);
+         return Response.json([map.get(1).getTime(), error, gone, hidden, bad, twice]);",
     );
     assert_eq!(
         said,
-        r#"200 [5,[true,"too far",true],"The RPC receiver does not implement the method \"gone\".","The RPC receiver does not implement the method \"hidden\".","DataCloneError"]"#
+        r#"200 [5,[true,"too far",true],"The RPC receiver does not implement the method \"gone\".","The RPC receiver does not implement the method \"hidden\".","DataCloneError",42]"#
     );
 }
 

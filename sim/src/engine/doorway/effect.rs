@@ -52,6 +52,12 @@ impl State {
                 }
                 (Service::D1, applied.reply.map(Reply::D1).map_err(Error::D1))
             }
+            Op::Kv(op) => {
+                let reply = self.services.kv.apply(now, op, lag(verdict));
+                let outcome = reply.map(Reply::Kv).map_err(Error::Kv);
+                let host = self.services.kv_host.unwrap_or(Service::Cloud.host());
+                return self.took_effect(call, copy, host, outcome, Vec::new());
+            }
             Op::Workflow(op) => {
                 let odd = match verdict {
                     Some(Verdict::FalseExists(way)) => workflow::Anomaly::of(op).get(*way).copied(),
@@ -75,5 +81,13 @@ impl State {
         };
         self.took_effect(call, copy, service.host(), outcome, Vec::new());
         self.schedule_pumps();
+    }
+}
+
+/// How many writes the location that answers a read has not heard of.
+fn lag(verdict: Option<&Verdict>) -> u64 {
+    match verdict {
+        Some(Verdict::StaleRead(lag)) => *lag,
+        _ => 0,
     }
 }

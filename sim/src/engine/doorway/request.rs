@@ -42,6 +42,15 @@ impl State {
         self.tasks.current = current;
     }
 
+    /// The host of the service that an operation is for.
+    #[inline(always)]
+    fn service_host(&self, op: &Op) -> HostId {
+        match op {
+            Op::Kv(_) => self.services.kv_host.unwrap_or(Service::Cloud.host()),
+            op => Service::of(op).host(),
+        }
+    }
+
     /// Gives a call its number, under which the trace keeps its operation. The call is made when it is
     /// submitted.
     // Inlined so that the operation is constructed in place: see `push_in_place`.
@@ -57,7 +66,7 @@ impl State {
             caller,
             task: None,
             callee,
-            target: callee.unwrap_or_else(|| Service::of(&op).host()),
+            target: callee.unwrap_or_else(|| self.service_host(&op)),
             stub,
             code: op.code(),
             class: op.class(),
@@ -65,6 +74,7 @@ impl State {
             verdict: None,
             outcome: None,
             closed: false,
+            once: false,
         };
         let call = self.calls.add(flight);
         let number = self.trace.add_op(op);
@@ -102,7 +112,9 @@ impl State {
             code: flight.code,
             class: flight.class,
         };
-        self.storm.verdict(&mut self.choices, &crossing)
+        let once = flight.once;
+        let verdict = self.storm.verdict(&mut self.choices, &crossing);
+        verdict.filter(|(fault, _)| !(once && *fault == Fault::Duplicate))
     }
 
     /// Puts a call on its way, as its verdict says.

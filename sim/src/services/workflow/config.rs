@@ -117,6 +117,8 @@ pub struct Options {
     pub miniflare_events_come_again: bool,
     /// `sendEvent` to a finished instance resolves, and the event is lost.
     pub miniflare_finished_instance_takes_events: bool,
+    /// `sendEvent` takes an event of any type.
+    pub miniflare_events_of_any_type: bool,
     /// `resume` of a running instance does nothing, where production documents an error.
     pub miniflare_resume_never_throws: bool,
     /// `status` carries the results of the steps.
@@ -140,6 +142,7 @@ impl Options {
             miniflare_sleep_until_fails_on_replay: true,
             miniflare_events_come_again: true,
             miniflare_finished_instance_takes_events: true,
+            miniflare_events_of_any_type: true,
             miniflare_resume_never_throws: true,
             miniflare_status_has_step_outputs: true,
             parked_is_waiting: false,

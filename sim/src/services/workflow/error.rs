@@ -148,6 +148,9 @@ impl Error {
                 .to_owned(),
             Code::InvalidEventType => format!("Event type {about:?} is invalid"),
             Code::EmptyBatch => "batchCreate should have at least 1 instance".to_owned(),
+            Code::BatchTooLarge if options.miniflare_error_prefix => {
+                format!("batchCreate only supports {MAX_BATCH_INSTANCES} instances at a time")
+            }
             Code::BatchTooLarge => {
                 format!("batchCreate should have at most {MAX_BATCH_INSTANCES} instances")
             }

@@ -106,7 +106,8 @@ impl Instances {
                 self.instances.remove(id);
             }
             Op::SendEvent { event_type, payload, .. } => {
-                if !is_valid_name(event_type, MAX_EVENT_TYPE_LEN) {
+                let any = options.miniflare_events_of_any_type;
+                if !any && !is_valid_name(event_type, MAX_EVENT_TYPE_LEN) {
                     return Err(Error::refused(Code::InvalidEventType, event_type, options));
                 }
                 if !options.fits(payload.len()) {

@@ -96,7 +96,7 @@ impl StepError {
 
     /// Whether it ends a step at once: by its name, or by its message when the name was lost.
     pub fn is_non_retryable(&self) -> bool {
-        &*self.name == NON_RETRYABLE || self.message.starts_with(NON_RETRYABLE)
+        [NON_RETRYABLE, FATAL].contains(&&*self.name) || self.message.starts_with(NON_RETRYABLE)
     }
 
     /// The error as it arrives after crossing between the engine and the body.
@@ -115,6 +115,9 @@ impl StepError {
     pub(super) fn as_status(&self, options: Options) -> StepError {
         if !self.is_non_retryable() {
             return self.over_rpc();
+        }
+        if &*self.name == FATAL {
+            return self.clone();
         }
         if options.miniflare_non_retryable_is_fatal {
             let text = "The execution of the Workflow instance was terminated, as a step threw an \

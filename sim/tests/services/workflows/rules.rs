@@ -268,7 +268,7 @@ fn a_batch_leaves_out_what_exists_and_what_repeats() {
 fn a_batch_that_is_wrong_creates_nothing() {
     let cases = [
         (0, "", "batchCreate should have at least 1 instance"),
-        (101, "", "batchCreate should have at most 100 instances"),
+        (101, "", "batchCreate only supports 100 instances at a time"),
         (3, "bad id", "Workflow instance has invalid id"),
     ];
     for (count, bad, expected) in cases {

@@ -1,0 +1,119 @@
+// Calls between isolates. What is asked of a stub is a member, by the path of its names, with arguments if it is
+// called. Functions and targets do not cross: the other side is given a stub for the number under which they are kept.
+import { DOMException } from "thunderhead:dom_exception";
+
+export class RpcTarget {}
+
+const exported = new Map();
+let last = 0;
+
+export function keepForOthers(value) {
+  exported.set(++last, value);
+  return last;
+}
+
+export const isTarget = (value) => value instanceof RpcTarget;
+
+// A member as it is written in an operation: `#3.name` is a member of what is kept under the number 3.
+export const pathOf = (names, number) => (number === undefined ? names.join(".") : [`#${number}`, ...names].join("."));
+
+export const missing = (name) => new TypeError(`The RPC receiver does not implement the method "${name}".`);
+
+const isObject = (value) => (typeof value === "object" && value !== null) || typeof value === "function";
+
+// A member that others may use: of the class, and neither the object's own nor the language's.
+function memberOf(receiver, name) {
+  if (!isObject(receiver) || Object.hasOwn(receiver, name) || name in Object.prototype || !(name in receiver)) throw missing(name);
+  return receiver[name];
+}
+
+// Does what another isolate asks of `root`, or of what it was given a stub for.
+export async function serve(root, path, args) {
+  const names = path.split(".");
+  let receiver = root;
+  if (names[0][0] === "#") {
+    receiver = exported.get(Number(names.shift().slice(1)));
+    if (receiver === undefined) throw new Error("The destination object for this RPC no longer exists.");
+  }
+  if (!names.length) return receiver(...args);
+  for (const name of names.slice(0, -1)) receiver = await memberOf(receiver, name);
+  const member = memberOf(receiver, names.at(-1));
+  if (typeof member !== "function") {
+    if (args !== undefined) throw missing(names.at(-1));
+    return member;
+  }
+  return args === undefined ? member.bind(receiver) : member.apply(receiver, args);
+}
+
+const PROMISE = ["then", "catch", "finally"];
+
+// A promise whose members can be asked for before it is settled.
+function promised(promise) {
+  return new Proxy(function () {}, {
+    get: (target, key) => (PROMISE.includes(key) ? promise[key].bind(promise) : typeof key === "symbol" ? promise[key] : later(promise, [key])),
+    apply: (target, self, args) => promised(promise.then((value) => value(...args))),
+    getPrototypeOf: () => RpcPromise.prototype,
+  });
+}
+
+export class RpcPromise {}
+
+// A member of what a promise will be.
+function later(promise, names) {
+  const receiverOf = async () => {
+    let receiver = await promise;
+    for (const name of names.slice(0, -1)) receiver = await receiver[name];
+    if (!isObject(receiver) || !(names.at(-1) in receiver)) throw Object.assign(missing(names.at(-1)), { remote: true });
+    return receiver;
+  };
+  const read = () => receiverOf().then((receiver) => receiver[names.at(-1)]);
+  return new Proxy(function () {}, {
+    get: (target, key) => {
+      if (PROMISE.includes(key)) return (...given) => read()[key](...given);
+      return typeof key === "symbol" ? undefined : later(promise, [...names, key]);
+    },
+    apply: (target, self, args) => promised(receiverOf().then((receiver) => receiver[names.at(-1)](...args))),
+  });
+}
+
+// A member of something in another isolate. `send` asks for a path, with arguments for a call.
+export function member(send, names) {
+  return new Proxy(function () {}, {
+    get: (target, key) => {
+      if (PROMISE.includes(key)) return (...given) => send(names, undefined)[key](...given);
+      return typeof key === "symbol" ? target[key] : member(send, [...names, key]);
+    },
+    apply: (target, self, args) => promised(send(names, args)),
+  });
+}
+
+export class RpcStub {}
+
+// A stub for a function or a target that another isolate keeps.
+export function stubFor(send, isFunction) {
+  let disposed = false;
+  const checked = async (names, args) => {
+    if (disposed) throw new Error("RPC stub used after being disposed.");
+    return send(names, args);
+  };
+  return new Proxy(isFunction ? function () {} : Object.create(RpcStub.prototype), {
+    get: (target, key) => {
+      if (key === "dup") return () => stubFor(send, isFunction);
+      if (key === Symbol.dispose) return () => void (disposed = true);
+      return typeof key === "symbol" || key === "then" ? target[key] : member(checked, [key]);
+    },
+    has: () => true,
+    apply: (target, self, args) => promised(checked([], args)),
+    getPrototypeOf: () => RpcStub.prototype,
+  });
+}
+
+// A binding whose every other name is a member of what it is bound to.
+export function bindingFor(own, send) {
+  return new Proxy(own, {
+    get: (target, key) => (key in target || typeof key === "symbol" || key === "then" ? target[key] : member(send, [key])),
+  });
+}
+
+// Whether an error is one that the runtime itself throws in the callee.
+export const isRuntimes = (error) => error instanceof DOMException || /^(The RPC receiver does not|'\w+' is a reserved method|Serialized RPC)/.test(error.message);

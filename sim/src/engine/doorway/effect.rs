@@ -16,6 +16,9 @@ impl State {
         let (service, outcome) = match self.trace.op(call.0) {
             Op::R2(op) => {
                 let applied = self.services.r2.apply(now, op);
+                if let Some(live) = &mut self.live {
+                    live.note_r2(op, &applied.reply);
+                }
                 let outcome = applied.reply.map(Reply::R2).map_err(Error::R2);
                 let notifications = applied.notifications;
                 return self.took_effect(call, copy, Service::R2.host(), outcome, notifications);
@@ -59,6 +62,9 @@ impl State {
                 };
                 let applied = self.services.workflows.apply_with(now, op, odd);
                 let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
+                if let Some(live) = &mut self.live {
+                    live.note_workflow(op);
+                }
                 self.took_effect(call, copy, Service::Workflows.host(), outcome, Vec::new());
                 return self.follow(applied.follow);
             }
@@ -69,7 +75,8 @@ impl State {
                     self.wake(reader);
                 }
                 // A message on a connection has no answer, which is what `copy` means here.
-                return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+                self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+                return self.over(call);
             }
             op => unreachable!("{op} is handled by a host"),
         };

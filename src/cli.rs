@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod replay;
 mod run;
+mod serve;
 mod stopwatch;
 mod trace;
 mod worker;
@@ -62,13 +63,18 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
+    /// Run a system for real, with a data directory, HTTP and a page.
+    Serve(serve::Args),
+    /// Hold the history that `serve --trace` wrote to the promises of its system.
+    Judge(serve::JudgeArgs),
 }
 
 impl Command {
     /// The system that the command is about, by its own word or by that of its script.
     fn named(&self) -> Option<String> {
         match self {
-            Command::Check(_) => None,
+            Command::Check(_) | Command::Judge(_) => None,
+            Command::Serve(args) => args.system.clone(),
             Command::Explore(args) => Some(args.system.clone()),
             Command::List(args) => args.system().map(Into::into),
             Command::Run(args) => input::system_of(&args.scenario.file),
@@ -298,6 +304,8 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
         Command::Replay(args) => replay::replay(given, args),
         Command::Trace(args) => trace::trace(given, args),
         Command::List(args) => list::list(given, args),
+        Command::Serve(args) => serve::serve(given, args),
+        Command::Judge(args) => serve::judge(given, args),
     }
 }
 

@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod replay;
 mod run;
+mod serve;
 mod stopwatch;
 mod trace;
 #[cfg(not(feature = "workers"))]
@@ -66,6 +67,10 @@ enum Command {
     Trace(trace::Args),
     /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
+    /// Run a system for real, with a data directory, HTTP and a page.
+    Serve(serve::Args),
+    /// Hold the history that `serve --trace` wrote to the promises of its system.
+    Judge(serve::JudgeArgs),
 }
 
 impl Command {
@@ -82,6 +87,10 @@ impl Command {
             }
             Command::Trace(args) => {
                 (input::named(&args.scenario.file).into_iter().collect(), &None)
+            }
+            Command::Judge(_) => (Vec::new(), &None),
+            Command::Serve(args) => {
+                (args.system.iter().map(|name| Named::new(name)).collect(), &None)
             }
             Command::Replay(args) => (input::named(&args.file).into_iter().collect(), &None),
         };
@@ -326,6 +335,8 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
         Command::Replay(args) => replay::replay(given, args),
         Command::Trace(args) => trace::trace(given, args),
         Command::List(args) => list::list(given, args),
+        Command::Serve(args) => serve::serve(given, args),
+        Command::Judge(args) => serve::judge(given, args),
     }
 }
 

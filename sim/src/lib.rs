@@ -123,7 +123,7 @@
 //! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
 //! | `engine` | hosts and tasks, the agenda, the doorway that every call passes, the storm that judges it there |
 //! | `bindings` | the handles that application code holds |
-//! | `search`, `simulate` | shrinking and enumeration; mounting and playing |
+//! | `search`, `simulate`, `live` | shrinking and enumeration; mounting and playing; running on the wall clock |
 //!
 //! # Where to go next
 //!
@@ -137,6 +137,7 @@
 mod bindings;
 mod choices;
 mod engine;
+mod live;
 mod protocol;
 mod scenario;
 mod search;
@@ -163,10 +164,14 @@ pub use choices::swarm::Swarm;
 pub use choices::tape::{Deviation, Tape};
 pub use choices::{Draw, Source};
 pub use engine::env::Env;
+pub use engine::kept::{Changes, Row, Turn};
+pub use engine::live::Flaw;
 pub use engine::objects::storage::ObjectStorage;
+pub use engine::restore::RestoreError;
 pub use engine::run::{End, Run};
 pub use engine::variables::Secret;
 pub use engine::wait::JoinHandle;
+pub use live::{Machine, MachineConfig, Size};
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
 pub use protocol::headers::Headers;
 pub use protocol::http::{Request, Response};

@@ -5,6 +5,7 @@ pub mod call;
 pub(crate) mod count;
 pub mod hash;
 pub(crate) mod media;
+pub(crate) mod pairs;
 pub(crate) mod percent;
 pub mod printable;
 pub(crate) mod push_in_place;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The layers from the bottom to the top. `search` and `simulate` share the top and do not import each other.
-const LAYERS: [(&str, u8); 9] = [
+/// The layers from the bottom to the top. Those at the top do not import each other.
+const LAYERS: [(&str, u8); 10] = [
     ("values", 0),
     ("services", 1),
     ("protocol", 2),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, u8); 9] = [
     ("bindings", 6),
     ("search", 7),
     ("simulate", 7),
+    ("live", 7),
 ];
 
 /// The most files that may import each other in a circle.

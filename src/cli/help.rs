@@ -44,7 +44,7 @@ pub fn with_names(command: Command, systems: &[&System]) -> Command {
 /// Leaves `--model` out of the help of a program that has the stand-in alone.
 pub fn without_models(command: Command) -> Command {
     let hidden = |command: Command| command.mut_arg("model", |arg| arg.hide(true));
-    let commands = ["check", "explore", "run", "replay", "trace"];
+    let commands = ["check", "explore", "run", "replay", "trace", "serve"];
     commands.into_iter().fold(command, |command, name| command.mut_subcommand(name, hidden))
 }
 

@@ -70,7 +70,8 @@ pub fn wanted(command: &Command) -> Result<Wanted, CliError> {
         Command::Run(args) => (args.scenario.model, Some(&*args.scenario.file)),
         Command::Trace(args) => (args.scenario.model, Some(&*args.scenario.file)),
         Command::Replay(args) => (args.model, Some(&*args.file)),
-        Command::List(_) => return Ok(Wanted::default()),
+        Command::Serve(args) => (args.model, None),
+        Command::List(_) | Command::Judge(_) => return Ok(Wanted::default()),
     };
     let of_file = file.map(in_script).transpose()?.flatten().unwrap_or_default();
     let Some(asked) = arg.model else { return Ok(of_file) };

@@ -16,9 +16,9 @@ pub struct Thrown {
     /// Whether it is a `NonRetryableError`.
     pub non_retryable: bool,
     /// The whole of it, as the prelude writes values, when name and message do not say all.
-    pub details: String,
+    pub details: Box<str>,
     /// The stack, in which a place of the program may be found.
-    pub stack: String,
+    pub stack: Box<str>,
     /// That place, as `file:line:column`.
     #[serde(skip)]
     pub place: Option<String>,

@@ -40,6 +40,8 @@ pub(crate) struct InFlight {
     pub closed: bool,
     /// Whether it takes effect at most once, whatever the storm wants.
     pub once: bool,
+    /// Whether no future waits for the answer, or ever will. Only a live world tells.
+    pub dropped: bool,
 }
 
 /// The order in which the calls through one stub arrive, which is the order in which they left.
@@ -54,21 +56,45 @@ struct StubOrder {
 #[derive(Debug)]
 pub(crate) struct Calls {
     calls: Vec<InFlight>,
+    /// How many calls came before the first that is still kept. A simulation keeps them all.
+    forgotten: usize,
     stub_orders: Vec<StubOrder>,
 }
 
 impl Default for Calls {
     fn default() -> Calls {
-        Calls { calls: Vec::with_capacity(ROOM), stub_orders: Vec::new() }
+        Calls { calls: Vec::with_capacity(ROOM), forgotten: 0, stub_orders: Vec::new() }
     }
 }
 
 impl Calls {
     #[inline(always)]
     pub fn add(&mut self, flight: InFlight) -> CallId {
-        let id = CallId::at(self.calls.len());
+        let id = CallId::at(self.forgotten + self.calls.len());
         push_in_place(&mut self.calls, flight);
         id
+    }
+
+    /// The number that the next call gets.
+    pub fn next(&self) -> u32 {
+        CallId::at(self.forgotten + self.calls.len()).0
+    }
+
+    /// Numbers the calls from here, because an earlier process made those before.
+    pub fn begin_at(&mut self, call: u32) {
+        self.forgotten = call as usize;
+    }
+
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Forgets the calls before the first that is not over. Returns its number, if any were forgotten.
+    pub fn forget_over(&mut self) -> Option<CallId> {
+        let over = self.calls.iter().take_while(|flight| flight.closed && flight.dropped).count();
+        self.calls.drain(..over);
+        self.forgotten += over;
+        (over > 0).then_some(CallId::at(self.forgotten))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &InFlight> {
@@ -123,13 +149,13 @@ impl Index<CallId> for Calls {
 
     #[inline(always)]
     fn index(&self, call: CallId) -> &InFlight {
-        &self.calls[call.index()]
+        &self.calls[call.index() - self.forgotten]
     }
 }
 
 impl IndexMut<CallId> for Calls {
     #[inline(always)]
     fn index_mut(&mut self, call: CallId) -> &mut InFlight {
-        &mut self.calls[call.index()]
+        &mut self.calls[call.index() - self.forgotten]
     }
 }

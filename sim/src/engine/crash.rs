@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::engine::agenda::Scheduled;
 use crate::engine::host::Host;
 use crate::engine::ids::{CallId, HostId};
+use crate::engine::objects::Outgoing;
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
 use crate::protocol::trace::EventKind;
@@ -48,6 +49,20 @@ impl State {
         let key = self.key(host);
         let down = down.unwrap_or_else(|| self.storm.downtime(&mut self.choices, key));
         self.schedule(down, Scheduled::Restart { host });
+    }
+
+    /// The application panicked on a host that has to go on: the host crashes, and what it was about to send is lost.
+    pub fn panicked(&mut self, host: HostId) {
+        self.objects.aborted = None;
+        self.pending_crash = None;
+        let unsent = std::mem::take(&mut self.objects.outbox);
+        self.crash(host, Fault::Crash, None);
+        for outgoing in unsent {
+            match outgoing {
+                Outgoing::Call(call) => self.over(call),
+                Outgoing::Answer { call, .. } => self.handler_died(call),
+            }
+        }
     }
 
     /// Ends every task of a host. Returns the calls they were handling.

@@ -84,6 +84,7 @@ impl State {
             let settle = EventKind::Settle { call, queue, message, fate };
             self.record(Service::Queues.host(), settle);
         }
+        self.over(call);
         self.schedule_pumps();
         self.schedule_expiry();
     }

@@ -111,6 +111,9 @@ impl Env {
     /// Randomness for the application: a number in `0..n`, drawn from the tape.
     pub fn random(&self, n: u32) -> u32 {
         let mut state = self.world.state();
+        if let Some(live) = &mut state.live {
+            return live.rng.below(n);
+        }
         let host = state.key(self.host());
         state.choices.choose(ChoiceKind::Random, host, OpCode::NONE, n, Odds::Even)
     }
@@ -130,7 +133,11 @@ impl Env {
     pub fn unique(&self) -> String {
         let mut state = self.world.state();
         state.unique += 1;
-        let (high, low) = (mix(state.unique), mix(state.unique ^ u64::MAX));
+        let unique = state.unique;
+        let (high, low) = match &mut state.live {
+            None => (mix(unique), mix(unique ^ u64::MAX)),
+            Some(live) => (live.rng.bits(), live.rng.bits()),
+        };
         format!("{high:016x}{low:016x}")
     }
 
@@ -208,6 +215,8 @@ impl Env {
     }
 
     fn call_through(&self, stub: Option<StubId>, callee: Option<HostId>, op: Op) -> Call {
+        // With no latency, calls arrive in the order in which they leave, through whichever stub.
+        let stub = stub.filter(|_| !self.world.is_live);
         let call: CallId = self.world.state().prepare(self.host(), callee, stub, op);
         Call::new(self.world.clone(), call)
     }
@@ -225,7 +234,10 @@ impl Env {
     }
 
     pub(crate) fn open_stub(&self) -> StubId {
-        self.world.state().calls.open_stub()
+        match self.world.is_live {
+            true => StubId(0),
+            false => self.world.state().calls.open_stub(),
+        }
     }
 
     pub(crate) fn host_name(&self, host: HostId) -> Arc<str> {

@@ -50,6 +50,15 @@ impl HostIndex {
         self.find(hash(name), name).ok().map(|at| self.names[at].host)
     }
 
+    /// Removes a name.
+    pub fn remove(&mut self, name: &str) {
+        let Ok(at) = self.find(hash(name), name) else { return };
+        self.names.swap_remove(at);
+        // An emptied slot would hide the names that were put behind it, so all slots are filled anew.
+        self.slots.fill(0);
+        (0..self.names.len()).for_each(|at| self.fill_slot(at));
+    }
+
     /// The index of a name in `names`, or the free slot where it would have to be.
     fn find(&self, hash: u64, name: &str) -> Result<usize, usize> {
         let last = self.slots.len() - 1;

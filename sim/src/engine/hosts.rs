@@ -21,6 +21,8 @@ pub(crate) struct Hosts {
     by_object_id: BTreeMap<Arc<str>, HostId>,
     pub classes: BTreeMap<Arc<str>, Rc<ObjectClass>>,
     pub workflow_bodies: BTreeMap<Arc<str>, WorkflowBody>,
+    /// The numbers of hosts that are gone, in a world that runs for long.
+    gone: Vec<HostId>,
 }
 
 impl Default for Hosts {
@@ -31,12 +33,19 @@ impl Default for Hosts {
             by_object_id: BTreeMap::new(),
             classes: BTreeMap::new(),
             workflow_bodies: BTreeMap::new(),
+            gone: Vec::new(),
         }
     }
 }
 
 impl Hosts {
     pub fn add(&mut self, name: &str, can_crash: bool) -> HostId {
+        if let Some(id) = self.gone.pop() {
+            let host = Host::new(name, id, can_crash);
+            self.by_name.add(&host.name, id);
+            self[id] = host;
+            return id;
+        }
         // The run loop ends a run long before. Only one poll that makes tens of thousands of hosts gets here,
         // and a panic of a poll is reported with the trace.
         let index = u16::try_from(self.hosts.len()).expect("a run has fewer than 65,536 hosts");
@@ -44,6 +53,13 @@ impl Hosts {
         self.by_name.add(&host.name, host.id());
         self.hosts.push(host);
         HostId(index)
+    }
+
+    /// Forgets a host, whose number another may have.
+    pub fn remove(&mut self, host: HostId) {
+        let name = self[host].name.clone();
+        self.by_name.remove(&name);
+        self.gone.push(host);
     }
 
     pub fn named(&self, name: &str) -> Option<HostId> {

@@ -89,10 +89,33 @@ impl World {
                     state = self.state();
                     let host = state.tasks[task].host;
                     state.record(host, EventKind::Panic { message: panic_message(&*panic) });
-                    return Some(End::Panic);
+                    if !self.is_live {
+                        return Some(End::Panic);
+                    }
+                    state.panicked(host);
                 }
             }
         }
+    }
+
+    /// Lets everything happen that is due at `now`, but at most `most` events. Returns when the next one is due.
+    pub(crate) fn advance(self: &Rc<World>, now: Time, most: usize) -> Option<Time> {
+        let mut state = self.state();
+        state.now = state.now.max(now);
+        drop(state);
+        for _ in 0..most {
+            let end = self.drain();
+            assert!(end.is_none(), "a live world does not end");
+            let mut state = self.state();
+            let now = state.now;
+            match state.agenda.peek() {
+                Some((at, _)) if at <= now => {}
+                later => return later.map(|(at, _)| at),
+            }
+            let (_, event) = state.agenda.pop().expect("it was just looked at");
+            self.happen(state, event);
+        }
+        Some(now)
     }
 
     #[inline(always)]
@@ -153,18 +176,22 @@ impl World {
             crashes: state.crashes,
             model: state.services.ai.name().cloned(),
         };
-        // Destructors may use the world, and may leave more to drop.
+        drop(state);
+        self.take_apart();
+        run
+    }
+
+    /// Drops everything of the application's. Destructors may use the world, and may leave more to drop.
+    pub(crate) fn take_apart(&self) {
         for _ in 0..DROP_ROUNDS {
+            let mut state = self.state();
             if !state.collect_drops() {
                 break;
             }
             let drops = std::mem::take(&mut state.deferred_drops);
             drop(state);
             drop(drops);
-            state = self.state();
         }
-        drop(state);
-        run
     }
 }
 
@@ -242,8 +269,9 @@ impl State {
 
     /// Counts a step. Returns whether there have been too many of them, or too many hosts.
     fn step(&mut self) -> bool {
-        self.steps += 1;
-        self.steps > self.scenario.max_steps || !limits::HOSTS.allows(self.hosts.len())
+        self.steps = self.steps.wrapping_add(1);
+        (self.steps > self.scenario.max_steps || !limits::HOSTS.allows(self.hosts.len()))
+            && self.live.is_none()
     }
 
     /// Ends a run that does not come to rest; the host that made most calls is named.

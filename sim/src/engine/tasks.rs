@@ -34,6 +34,9 @@ pub(crate) struct Tasks {
     pub current: Option<TaskId>,
     /// The address of the waker of the task being polled.
     polling: usize,
+    /// Whether the number of a task that has ended is given to another. A simulation numbers all of them.
+    pub reuses: bool,
+    free: Vec<TaskId>,
 }
 
 impl Default for Tasks {
@@ -48,6 +51,8 @@ impl Default for Tasks {
             spare_wakers: Vec::new(),
             current: None,
             polling: 0,
+            reuses: false,
+            free: Vec::new(),
         }
     }
 }
@@ -62,7 +67,7 @@ impl Tasks {
         serves: Option<CallId>,
         future: Work<()>,
     ) -> TaskId {
-        let id = TaskId::at(self.tasks.len());
+        let id = self.free.pop().unwrap_or(TaskId::at(self.tasks.len()));
         let parent = self.current.map(|task| &self[task]);
         let pass = parent.filter(|parent| parent.host == host).and_then(|parent| parent.pass);
         let waker = self.spare_wakers.pop().unwrap_or_else(|| Box::new(TaskWaker::new(id, woken)));
@@ -87,6 +92,12 @@ impl Tasks {
             neighbours.retain(|task| tasks[task.index()].alive);
         }
         neighbours.push(id);
+        if id.index() < self.tasks.len() {
+            self.tasks[id.index()] = task;
+            self.futures[id.index()] = Some(future);
+            self.wakers[id.index()] = Some(waker);
+            return id;
+        }
         push_in_place(&mut self.tasks, task);
         push_in_place(&mut self.futures, Some(future));
         push_in_place(&mut self.wakers, Some(waker));
@@ -155,7 +166,18 @@ impl Tasks {
         if waker.is_spare() {
             self.spare_wakers.push(waker);
         }
+        if self.reuses {
+            self.free(task, host);
+        }
         host
+    }
+
+    /// Lets the number of a task that has ended be given to another.
+    #[cold]
+    fn free(&mut self, task: TaskId, host: HostId) {
+        self.parts.remove(&task);
+        self.on_host[host.index()].retain(|other| *other != task);
+        self.free.push(task);
     }
 
     /// Ends every task of a host and moves their futures to `dropped`. Returns the calls that they were
@@ -171,6 +193,11 @@ impl Tasks {
                 was_ready |= task.ready;
                 dropped.extend(self.futures[id.index()].take());
                 orphaned.extend(task.serves);
+                if self.reuses {
+                    self.wakers[id.index()] = None;
+                    self.parts.remove(&id);
+                    self.free.push(id);
+                }
             }
         }
         if was_ready {

@@ -158,6 +158,20 @@ impl Call {
     }
 }
 
+impl Drop for Call {
+    /// In a live world, lets the call be forgotten when it is over.
+    fn drop(&mut self) {
+        if self.world.is_live
+            && let Some(mut state) = self.world.idle_state()
+        {
+            let flight = &mut state.calls[self.call];
+            flight.dropped = true;
+            flight.closed |= !self.submitted;
+            flight.task = None;
+        }
+    }
+}
+
 impl Future for Call {
     type Output = Outcome;
 

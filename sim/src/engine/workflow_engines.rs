@@ -35,7 +35,7 @@ impl State {
     }
 
     fn abort_workflow_engine(&mut self, engine: &Engine, reason: &str) {
-        let Some(host) = self.hosts.named(&host_name(engine)) else { return };
+        let Some(host) = self.hosts.named(&engine.host_name()) else { return };
         if self.host(host).workflow_engine.as_ref() == Some(engine) {
             self.record(host, EventKind::Abort { reason: reason.into() });
             self.kill_tasks(host);
@@ -44,7 +44,7 @@ impl State {
     }
 
     fn wake_workflow_engine(&mut self, engine: &Engine) {
-        let Some(host) = self.hosts.named(&host_name(engine)) else { return };
+        let Some(host) = self.hosts.named(&engine.host_name()) else { return };
         let parked = self.tasks.alive_on(host).filter(|(_, task)| task.parked);
         let parked: Vec<TaskId> = parked.map(|(id, _)| id).collect();
         parked.into_iter().for_each(|task| self.wake(task));
@@ -77,7 +77,7 @@ impl World {
     /// Starts an engine on the host of its instance: the body runs from the top.
     pub fn start_workflow_engine(self: &Rc<World>, engine: Engine) {
         let mut state = self.state();
-        let name = host_name(&engine);
+        let name = engine.host_name();
         let host = state.hosts.named(&name).unwrap_or_else(|| state.add_host(&name, true));
         let Some(body) = state.hosts.workflow_bodies.get(&engine.workflow).cloned() else { return };
         let slot = &mut state.hosts[host];
@@ -95,9 +95,4 @@ impl World {
         let env = Env::new(self.clone(), host);
         self.spawn(host, None, body(env, engine));
     }
-}
-
-/// The name of the host on which an instance runs.
-fn host_name(engine: &Engine) -> String {
-    format!("{}/{}", engine.workflow, engine.id)
 }

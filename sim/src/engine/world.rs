@@ -17,6 +17,7 @@ use crate::engine::host::{Alarm, Handlers, Host, Instance, ObjectClass, ObjectHo
 use crate::engine::hosts::Hosts;
 use crate::engine::ids::{CallId, HostId, TaskId};
 use crate::engine::invocations::{Background, Invocations};
+use crate::engine::live::Live;
 use crate::engine::objects::Objects;
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::queueing::Queueing;
@@ -34,6 +35,8 @@ use crate::values::time::Time;
 pub(crate) struct World {
     state: RefCell<State>,
     pub woken: Arc<Woken>,
+    /// Whether it runs on the wall clock. Beside the state, because a call asks when it is dropped.
+    pub is_live: bool,
 }
 
 impl World {
@@ -43,7 +46,20 @@ impl World {
             let host = state.add_host(service.name(), false);
             assert_eq!(host, service.host(), "`Service::ALL` is in the order of the enum");
         }
-        Rc::new(World { state: RefCell::new(state), woken: Arc::default() })
+        Rc::new(World { state: RefCell::new(state), woken: Arc::default(), is_live: false })
+    }
+
+    /// A world that runs on the wall clock. Nothing goes wrong in it but what goes wrong by itself.
+    pub fn live(scenario: &Scenario, source: &Source, live: Live) -> Rc<World> {
+        let world = World::new(scenario, source);
+        let mut world = Rc::into_inner(world).expect("it has just been made");
+        world.is_live = true;
+        let state = world.state.get_mut();
+        state.storm.end();
+        state.tasks.reuses = true;
+        state.services.d1.keep_changes();
+        state.live = Some(Box::new(live));
+        Rc::new(world)
     }
 
     /// The state, for as long as no application code runs.
@@ -83,6 +99,8 @@ pub(crate) struct State {
     pub crashes: u32,
     /// How many unique names have been given out.
     pub unique: u64,
+    /// None in a simulation.
+    pub live: Option<Box<Live>>,
 }
 
 impl State {
@@ -108,6 +126,7 @@ impl State {
             steps: 0,
             crashes: 0,
             unique: scenario.salt,
+            live: None,
         }
     }
 
@@ -134,7 +153,7 @@ impl State {
     /// Adds a host, which is also an actor of the trace under the same number.
     pub fn add_host(&mut self, name: &str, can_crash: bool) -> HostId {
         let host = self.hosts.add(name, can_crash);
-        self.trace.add_actor(self.hosts[host].name.clone());
+        self.trace.name_actor(host.0, self.hosts[host].name.clone());
         host
     }
 
@@ -144,7 +163,7 @@ impl State {
         let seed = self.key(host).hash.wrapping_add(self.scenario.salt);
         let object = ObjectHost {
             id,
-            storage: ObjectStorage::new(seed, class.alarms),
+            storage: ObjectStorage::new(seed, class.alarms, self.live.is_some()),
             class,
             instance: None,
             gates: Vec::new(),

@@ -165,6 +165,14 @@ pub struct Trace {
     ops: Vec<Option<Op>>,
     outcomes: Vec<Outcome>,
     events: Vec<Event>,
+    /// How many calls and answers came before the first that is still kept. A simulation keeps them all.
+    forgotten: Forgotten,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Forgotten {
+    ops: u32,
+    outcomes: u32,
 }
 
 impl Trace {
@@ -201,19 +209,21 @@ impl Trace {
     /// Keeps an answer, for the events that tell of it.
     #[inline(always)]
     pub fn keep(&mut self, outcome: Outcome) -> OutcomeId {
-        let id = OutcomeId(self.outcomes.len() as u32);
+        let id = OutcomeId(self.forgotten.outcomes + self.outcomes.len() as u32);
         push_in_place(&mut self.outcomes, outcome);
         id
     }
 
     /// What was asked in `call`.
     pub fn op(&self, call: u32) -> &Op {
-        self.ops[call as usize].as_ref().expect("a call that is told of has its question")
+        self.ops[(call - self.forgotten.ops) as usize]
+            .as_ref()
+            .expect("a call that is told of has its question")
     }
 
     /// An answer.
     pub fn outcome(&self, id: OutcomeId) -> &Outcome {
-        &self.outcomes[id.0 as usize]
+        &self.outcomes[(id.0 - self.forgotten.outcomes) as usize]
     }
 
     /// What `event` carries besides itself: the question, the answer, or both.
@@ -274,17 +284,22 @@ impl Trace {
             ops: Vec::with_capacity(256),
             outcomes: Vec::with_capacity(256),
             events: Vec::with_capacity(768),
+            forgotten: Forgotten::default(),
         }
     }
 
-    pub(crate) fn add_actor(&mut self, name: Arc<str>) {
-        self.actors.push(name);
+    /// Gives the actor of that number its name; the number is that of a new actor, or of one that is gone.
+    pub(crate) fn name_actor(&mut self, actor: u16, name: Arc<str>) {
+        match self.actors.get_mut(usize::from(actor)) {
+            Some(gone) => *gone = name,
+            None => self.actors.push(name),
+        }
     }
 
     /// A call is about to be made; its number.
     #[inline(always)]
     pub(crate) fn add_op(&mut self, op: Op) -> u32 {
-        let call = self.ops.len() as u32;
+        let call = self.forgotten.ops + self.ops.len() as u32;
         push_in_place(&mut self.ops, Some(op));
         call
     }
@@ -292,6 +307,29 @@ impl Trace {
     #[inline(always)]
     pub(crate) fn record(&mut self, at: Time, actor: u16, kind: EventKind) {
         push_in_place(&mut self.events, Event { at, actor, kind });
+    }
+}
+
+/// What a process needs that runs for long: it keeps of its history only what it still refers to.
+impl Trace {
+    /// Numbers the calls from here, because an earlier process made those before.
+    pub(crate) fn begin_at(&mut self, call: u32) {
+        self.forgotten.ops = call;
+    }
+
+    /// Forgets the events, which have been written down or are not wanted.
+    pub(crate) fn forget_events(&mut self) {
+        self.events.clear();
+    }
+
+    /// Forgets the calls before `call` and the answers before `outcome`.
+    pub(crate) fn forget_before(&mut self, call: u32, outcome: Option<OutcomeId>) {
+        self.ops.drain(..(call - self.forgotten.ops) as usize);
+        self.forgotten.ops = call;
+        let next = self.forgotten.outcomes + self.outcomes.len() as u32;
+        let outcome = outcome.map_or(next, |outcome| outcome.0);
+        self.outcomes.drain(..(outcome - self.forgotten.outcomes) as usize);
+        self.forgotten.outcomes = outcome;
     }
 }
 

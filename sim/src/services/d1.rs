@@ -6,6 +6,7 @@
 
 mod bookmark;
 mod error;
+mod kept;
 mod op;
 mod reply;
 mod store;
@@ -48,6 +49,8 @@ pub use reply::{Answer, D1Result, Meta, Reply};
 #[derive(Debug, Default)]
 pub struct D1 {
     databases: BTreeMap<Arc<str>, Store>,
+    /// Whether the databases are those of a process that runs for long.
+    lasting: bool,
 }
 
 /// What came of an operation.
@@ -87,7 +90,8 @@ impl D1 {
         if self.databases.contains_key(name) {
             return Err(DatabaseExists(name.into()));
         }
-        self.databases.insert(name.into(), Store::new(StableHasher::of(name)));
+        let make = if self.lasting { Store::lasting } else { Store::new };
+        self.databases.insert(name.into(), make(StableHasher::of(name)));
         Ok(())
     }
 

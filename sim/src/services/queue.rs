@@ -18,6 +18,7 @@ mod body;
 mod config;
 mod error;
 mod id;
+mod kept;
 mod message_batch;
 mod op;
 
@@ -29,6 +30,7 @@ pub use body::{ContentType, MessageBody};
 pub use config::{ConfigError, ConsumerConfig, MAX_DELAY_SECONDS, Options, QueueConfig};
 pub use error::{Error, transient_errors};
 pub use id::{BatchId, MessageId, QueueId};
+pub(crate) use kept::Kept;
 pub use message_batch::{Message, MessageBatch};
 pub use op::{
     CALLS, MAX_BACKLOG_BYTES, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_MESSAGE_BYTES,
@@ -62,6 +64,8 @@ pub struct Queues {
     batches: u64,
     /// What retention took since the last report.
     expired: Vec<Expiry>,
+    /// Whether changes are remembered, also those of queues that come later.
+    kept: bool,
 }
 
 impl Queues {
@@ -86,7 +90,9 @@ impl Queues {
     fn insert(&mut self, name: Arc<str>, config: QueueConfig) -> QueueId {
         let id = QueueId(u32::try_from(self.backlogs.len()).expect("an account has few queues"));
         self.names.insert(Arc::clone(&name), id);
-        self.backlogs.push(Backlog::new(name, config));
+        let mut backlog = Backlog::new(name, config);
+        backlog.changed = self.kept.then(Default::default);
+        self.backlogs.push(backlog);
         id
     }
 

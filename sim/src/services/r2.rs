@@ -11,6 +11,7 @@ mod conditional;
 mod date;
 mod error;
 mod ids;
+mod kept;
 pub mod limits;
 mod list;
 mod multipart;
@@ -37,6 +38,7 @@ pub use checksum::{Checksum, ChecksumValue, Checksums};
 pub use conditional::{Conditional, Etag};
 pub use date::Date;
 pub use error::{Code, Error, transient_errors};
+pub(crate) use kept::Part;
 pub use notification::{Action, CopySource, Notification, NotificationObject, ParseError};
 pub use object::{HttpMetadata, Object, StorageClass};
 pub use op::{

@@ -8,6 +8,7 @@
 mod cursor;
 mod error;
 mod kv;
+mod redo;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ pub use cursor::SqlCursor;
 pub(crate) use cursor::named;
 pub use error::Error;
 pub use kv::{ListOptions, MAX_KEY_BYTES, MAX_KEYS, MAX_PAIR_BYTES};
+pub(crate) use redo::Redo;
 
 /// What `ctx.storage` is to a durable object.
 ///
@@ -56,6 +58,8 @@ pub struct Storage {
     /// How long `undo` was when each open transaction began; the turn's own is not among them.
     marks: Vec<usize>,
     in_turn: bool,
+    /// How to do the turn again, if anybody writes that down.
+    redo: Option<redo::Log>,
 }
 
 #[derive(Debug)]
@@ -76,6 +80,9 @@ impl SqlStorage<'_> {
     pub fn exec(&mut self, query: &str, bindings: &[Value]) -> Result<SqlCursor, Error> {
         self.storage.ensure_turn();
         let bindings: Vec<Value> = bindings.iter().map(Value::bound).collect();
+        if self.storage.redo.is_some() {
+            return Ok(SqlCursor::new(self.storage.exec_noted(query, bindings)?));
+        }
         Ok(SqlCursor::new(self.storage.db.exec(query, &bindings)?))
     }
 }
@@ -92,12 +99,14 @@ impl Storage {
             undo: Vec::new(),
             marks: Vec::new(),
             in_turn: false,
+            redo: None,
         }
     }
 
     /// Sets the time that SQL's `'now'` means.
     pub fn set_now(&mut self, now: Time) {
         self.db.set_now(now);
+        self.note_now(now);
     }
 
     /// The SQL side.
@@ -177,6 +186,7 @@ impl Storage {
     /// Removes every table, every key and the alarm.
     pub fn delete_all(&mut self) {
         self.ensure_turn();
+        self.note(|| Redo::Clear);
         self.db.clear();
         let keys: Vec<_> = self.kv.keys().cloned().collect();
         keys.iter().for_each(|key| drop(self.replace_key(key, None)));
@@ -200,6 +210,7 @@ impl Storage {
     /// Begins a transaction, for a caller that cannot do its work in one call, as `transaction()`.
     pub fn begin_transaction(&mut self) {
         self.ensure_turn();
+        self.note(|| Redo::Begin);
         self.db.savepoint();
         self.marks.push(self.undo.len());
     }
@@ -207,12 +218,14 @@ impl Storage {
     /// Ends the innermost transaction and keeps its writes.
     pub fn commit_transaction(&mut self) {
         self.marks.pop().expect("a transaction was begun");
+        self.note(|| Redo::Commit);
         self.db.release().expect("only the end of a turn checks foreign keys");
     }
 
     /// Ends the innermost transaction and undoes its writes, those to the alarm included.
     pub fn rollback_transaction(&mut self) {
         let mark = self.marks.pop().expect("a transaction was begun");
+        self.note(|| Redo::Rollback);
         self.db.rollback_to();
         self.undo_to(mark);
     }
@@ -229,9 +242,11 @@ impl Storage {
         self.in_turn = false;
         if let Err(error) = self.db.commit_turn() {
             self.undo_to(0);
+            self.lose_redo();
             return Err(error.into());
         }
         self.undo.clear();
+        self.keep_redo();
         Ok(())
     }
 
@@ -250,6 +265,7 @@ impl Storage {
         }
         self.db.rollback_turn();
         self.undo_to(0);
+        self.lose_redo();
     }
 
     /// Rows, keys and alarms that changed since this was last asked, once their turn is committed.

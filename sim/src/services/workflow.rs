@@ -21,6 +21,7 @@ mod id;
 mod instance;
 mod instances;
 mod journal;
+mod kept;
 mod op;
 mod reply;
 mod step;

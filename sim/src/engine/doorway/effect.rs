@@ -8,6 +8,7 @@ use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::protocol::trace::EventKind;
 use crate::services::{d1, queue, workflow};
+use crate::values::body::Body;
 
 impl State {
     /// A call takes effect on the service it was made to.
@@ -16,6 +17,9 @@ impl State {
         let (service, outcome) = match self.trace.op(call.0) {
             Op::R2(op) => {
                 let applied = self.services.r2.apply(now, op);
+                if let Some(live) = &mut self.live {
+                    live.note_r2(op, &applied.reply);
+                }
                 let outcome = applied.reply.map(Reply::R2).map_err(Error::R2);
                 let notifications = applied.notifications;
                 return self.took_effect(call, copy, Service::R2.host(), outcome, notifications);
@@ -65,22 +69,31 @@ impl State {
                 };
                 let applied = self.services.workflows.apply_with(now, op, odd);
                 let outcome = applied.reply.map(Reply::Workflow).map_err(Error::Workflow);
+                if let Some(live) = &mut self.live {
+                    live.note_workflow(op);
+                }
                 self.took_effect(call, copy, Service::Workflows.host(), outcome, Vec::new());
                 return self.follow(applied.follow);
             }
             Op::Push { socket, message } => {
                 let (socket, message) = (SocketId(*socket), message.clone());
-                let client = self.objects.sockets[socket].client;
-                if let Some(reader) = self.objects.sockets.receive(socket, message) {
-                    self.wake(reader);
-                }
-                // A message on a connection has no answer, which is what `copy` means here.
-                return self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+                return self.pushed(call, socket, message);
             }
             op => unreachable!("{op} is handled by a host"),
         };
         self.took_effect(call, copy, service.host(), outcome, Vec::new());
         self.schedule_pumps();
+    }
+
+    /// A message has come to the client's end of a connection.
+    fn pushed(&mut self, call: CallId, socket: SocketId, message: Body) {
+        let client = self.objects.sockets[socket].client;
+        if let Some(reader) = self.objects.sockets.receive(socket, message) {
+            self.wake(reader);
+        }
+        // A message on a connection has no answer, which is what `copy` means here.
+        self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
+        self.over(call);
     }
 }
 

@@ -5,6 +5,7 @@ use crate::engine::doorway::request::crashes_caller;
 use crate::engine::doorway::{NOTICE, PATIENCE};
 use crate::engine::host::Invocation;
 use crate::engine::ids::{CallId, HostId};
+use crate::engine::live::Flaw;
 use crate::engine::objects::Outgoing;
 use crate::engine::services::Service;
 use crate::engine::verdict::{Transit, Verdict};
@@ -32,11 +33,23 @@ impl State {
         self.calls[call].outcome.get_or_insert(outcome);
         for notify in notifications {
             let op = Op::Notify { queue: notify.queue, event: notify.event };
-            self.request_unawaited(Service::R2.host(), None, op);
+            if self.live.is_some() && !self.has_flaw(Flaw::NotifiesLater) {
+                self.notify_at_once(op);
+            } else {
+                self.request_unawaited(Service::R2.host(), None, op);
+            }
         }
         if !copy {
             self.respond(call, outcome);
         }
+    }
+
+    /// Notifies a queue in the tick of the change, so that both are written down together or not at all.
+    fn notify_at_once(&mut self, op: Op) {
+        let call = self.prepare(Service::R2.host(), None, None, op);
+        self.record(Service::R2.host(), EventKind::Call { call: call.0 });
+        self.effect(call, true);
+        self.over(call);
     }
 
     /// A handler on an object has finished: its answer leaves at the end of the turn.
@@ -112,17 +125,26 @@ impl State {
         match self.trace.op(call.0) {
             Op::Alarm { .. } => {
                 let host = self.calls[call].callee.expect("an alarm has an object");
+                self.over(call);
                 self.alarm_failed(host);
             }
             Op::Rpc { .. } | Op::Connect { .. } => {
                 self.answer_later(call, Error::Object(ObjectError::disconnected()));
             }
-            Op::SocketMessage { .. } => {}
+            Op::SocketMessage { .. } => self.over(call),
             Op::Deliver { .. } => {
                 let result = Box::new(BatchResult::died());
                 self.schedule(NOTICE, Scheduled::Finish { call, result });
             }
             _ => self.schedule(NOTICE, Scheduled::GiveUp { call }),
+        }
+    }
+
+    /// A call that nobody awaits has been handled, so that a live world may forget it.
+    pub fn over(&mut self, call: CallId) {
+        if self.live.is_some() {
+            let flight = &mut self.calls[call];
+            (flight.closed, flight.dropped) = (true, true);
         }
     }
 

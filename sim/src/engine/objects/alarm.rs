@@ -27,6 +27,7 @@ const JITTERS: u32 = 5;
 impl State {
     /// Makes sure that an event is scheduled for the alarm that an object has set.
     pub fn schedule_alarm(&mut self, host: HostId) {
+        self.note_alarm(host);
         let object = self.hosts.object_mut(host);
         let set = object.storage.kept_alarm();
         if set == object.alarm.scheduled {
@@ -40,6 +41,7 @@ impl State {
 
     /// Sends an alarm to its object when its time has come.
     pub fn alarm_due(&mut self, host: HostId, at: Time) {
+        self.note_alarm(host);
         let object = self.hosts.object_mut(host);
         if object.alarm.scheduled != Some(at) {
             return;
@@ -61,6 +63,7 @@ impl State {
 
     /// The handler of an alarm begins. An alarm that was sent twice begins twice.
     pub fn alarm_began(&mut self, host: HostId, info: AlarmInfo) {
+        self.note_alarm(host);
         let object = self.hosts.object_mut(host);
         object.alarm.running = Some(info);
         object.storage.watch_alarm();
@@ -73,6 +76,7 @@ impl State {
         let failed = outcome.is_err();
         let outcome = self.trace.keep(outcome);
         self.record(host, EventKind::End { call: call.0, outcome });
+        self.over(call);
         match self.calls[call].fault {
             Some(Fault::CrashAfter) => {
                 return self.pending_crash =
@@ -93,6 +97,7 @@ impl State {
     /// The handler threw or its host crashed: the alarm is retried later, unless the handler has set or
     /// deleted it.
     pub fn alarm_failed(&mut self, host: HostId) {
+        self.note_alarm(host);
         let object = self.hosts.object_mut(host);
         if object.alarm.running.take().is_none() {
             return;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::protocol::outcome::Error;
 use crate::services::sqlite::{RowChange, Value};
-use crate::services::storage::{self, ListOptions, SqlCursor, Storage};
+use crate::services::storage::{self, ListOptions, Redo, SqlCursor, Storage};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
@@ -20,8 +20,10 @@ pub struct ObjectStorage {
 }
 
 impl ObjectStorage {
-    pub(crate) fn new(seed: u64, alarms: bool) -> ObjectStorage {
-        let storage = Rc::new(RefCell::new(Storage::new(seed)));
+    /// The storage of a new object. One that is `lasting` remembers how its turns are done again.
+    pub(crate) fn new(seed: u64, alarms: bool, lasting: bool) -> ObjectStorage {
+        let storage = if lasting { Storage::lasting(seed) } else { Storage::new(seed) };
+        let storage = Rc::new(RefCell::new(storage));
         ObjectStorage { storage, alarms }
     }
 
@@ -119,6 +121,16 @@ impl ObjectStorage {
         let mut storage = self.storage.borrow_mut();
         storage.commit_turn().map_err(Error::Storage)?;
         Ok(storage.take_changes())
+    }
+
+    /// How to do again what the turns since the last question did.
+    pub(crate) fn take_redo(&self) -> Vec<Redo> {
+        self.storage.borrow_mut().take_redo()
+    }
+
+    /// Does a turn again.
+    pub(crate) fn do_again(&self, turn: Vec<Redo>) -> Result<(), Error> {
+        self.storage.borrow_mut().do_again(turn).map_err(Error::Storage)
     }
 
     /// Discards the writes of the turn.

@@ -36,6 +36,9 @@ impl State {
             Ok(changes) if changes.is_empty() => {}
             Ok(changes) => self.record(host, EventKind::Rows { changes: changes.into() }),
         }
+        if self.live.is_some() {
+            self.note_turn(host);
+        }
         self.schedule_alarm(host);
         let mut sent = sent.into_iter();
         while self.pending_crash.is_none()

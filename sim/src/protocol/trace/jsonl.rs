@@ -58,6 +58,17 @@ impl Trace {
         text
     }
 
+    /// Writes the events as [`Trace::to_jsonl`] does; the first has the number `told` + 1. Returns the last number.
+    pub(crate) fn lines_from(&self, told: usize, text: &mut String) -> usize {
+        for mut line in self.json_lines() {
+            line.n += told;
+            let json = serde_json::to_string(&line).expect("a trace event is always JSON");
+            *text += &printable_json(&json);
+            text.push('\n');
+        }
+        told + self.events().len()
+    }
+
     /// One JSON value per event, to be part of a larger document.
     pub fn to_json(&self) -> Vec<Value> {
         let value = |line| serde_json::to_value(line).expect("a trace event is always JSON");

@@ -1,5 +1,7 @@
 //! One database: its primary, the log of what was written, and a replica.
 
+use serde::{Deserialize, Serialize};
+
 use super::reply::{named, shown};
 use super::{Answer, Bookmark, D1Result, Error, Meta, Method, Op, ReadFrom, Reply, Statement};
 use crate::services::sqlite::{Database, ErrorKind, ResultSet, RowChange, Value};
@@ -10,13 +12,18 @@ pub(super) struct Store {
     seed: u64,
     primary: Database,
     log: Vec<Commit>,
+    /// How many commits came before those of the log.
+    forgotten: usize,
+    /// In a process that runs for long, the commits that nobody has written down yet. Its log stays empty, and no
+    /// replica lags behind.
+    unwritten: Option<Vec<Commit>>,
     /// The copy that last answered for a replica, and how much of the log it has seen.
     replica: Option<(usize, Database)>,
 }
 
 /// What was written at once.
-#[derive(Debug)]
-struct Commit {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Commit {
     now: Time,
     /// Where `random()` was on the primary.
     draws: u64,
@@ -25,7 +32,30 @@ struct Commit {
 
 impl Store {
     pub fn new(seed: u64) -> Store {
-        Store { seed, primary: Database::open(seed), log: Vec::new(), replica: None }
+        let (primary, log) = (Database::open(seed), Vec::new());
+        Store { seed, primary, log, forgotten: 0, unwritten: None, replica: None }
+    }
+
+    /// A database of a process that runs for long.
+    pub fn lasting(seed: u64) -> Store {
+        let primary = Database::lasting(seed);
+        Store { primary, unwritten: Some(Vec::new()), ..Store::new(seed) }
+    }
+
+    /// The commits since this was last asked.
+    pub fn take_unwritten(&mut self) -> Vec<Commit> {
+        self.unwritten.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Applies a commit again that was written down.
+    pub fn restore(&mut self, commit: &Commit) {
+        commit.apply_to(&mut self.primary);
+        drop(self.primary.take_changes());
+        self.forgotten += 1;
+    }
+
+    fn head(&self) -> usize {
+        self.forgotten + self.log.len()
     }
 
     pub fn take_changes(&mut self) -> Vec<RowChange> {
@@ -38,7 +68,7 @@ impl Store {
 
     pub fn apply(&mut self, now: Time, op: &Op) -> Result<Reply, Error> {
         let position = self.position(op);
-        let on_primary = position == self.log.len();
+        let on_primary = position == self.head();
         let db = match on_primary {
             true => &mut self.primary,
             false => replay(&mut self.replica, self.seed, &self.log[..position]),
@@ -49,16 +79,26 @@ impl Store {
         let answer = work.perform(&op.method);
         let (statements, wrote) = (work.written, work.wrote);
         if wrote {
-            self.log.push(Commit { now, draws, statements });
+            let commit = Commit { now, draws, statements };
+            match &mut self.unwritten {
+                None => self.log.push(commit),
+                Some(unwritten) => {
+                    unwritten.push(commit);
+                    self.forgotten += 1;
+                }
+            }
         }
-        let seen = if on_primary { self.log.len() } else { position };
+        let seen = if on_primary { self.head() } else { position };
         let bookmark = op.session.is_some().then(|| Bookmark::at(seen as u64));
         answer.map(|answer| Reply { answer, bookmark })
     }
 
     /// How much of the log the operation sees.
     fn position(&self, op: &Op) -> usize {
-        let head = self.log.len();
+        let head = self.head();
+        if self.unwritten.is_some() {
+            return head;
+        }
         let (Some(session), ReadFrom::Replica { lag }) = (&op.session, op.read_from) else {
             return head;
         };
@@ -82,24 +122,29 @@ fn replay<'a>(
         *replica = None;
     }
     let (position, db) = replica.get_or_insert_with(|| (0, Database::open(seed)));
-    for commit in &log[*position..] {
-        db.set_now(commit.now);
-        db.set_draws(commit.draws);
+    log[*position..].iter().for_each(|commit| commit.apply_to(db));
+    *position = log.len();
+    drop(db.take_changes());
+    db
+}
+
+impl Commit {
+    /// Writes to a copy of the database what was written to the primary.
+    fn apply_to(&self, db: &mut Database) {
+        db.set_now(self.now);
+        db.set_draws(self.draws);
         db.savepoint();
-        let done = commit.statements.iter().try_for_each(|statement| {
+        let done = self.statements.iter().try_for_each(|statement| {
             let bindings: Vec<Value> = statement.bindings.iter().map(bound).collect();
             db.exec(&statement.sql, &bindings).map(drop)
         });
         // What the primary let pass by a setting of its connection, or because of rows that `OR FAIL`
-        // has kept there, can be refused here; then the replica does without it.
+        // has kept there, can be refused here; then the copy does without it.
         match done {
             Ok(()) => drop(db.release()),
             Err(_) => db.rollback_to(),
         }
     }
-    *position = log.len();
-    drop(db.take_changes());
-    db
 }
 
 /// A value as D1's binding sends it: in JSON, which knows no infinity.

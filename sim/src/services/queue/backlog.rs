@@ -1,10 +1,11 @@
 //! One queue's unsettled messages: those that wait and those that are being delivered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::Verdict;
+use super::kept::Kept;
 use super::{
     Batch, BatchId, ConsumerConfig, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody, MessageId,
     Metrics, QueueConfig, QueueId,
@@ -25,6 +26,10 @@ pub(super) struct Backlog {
     waiting: VecDeque<Waiting>,
     leases: Vec<Lease>,
     bytes: u64,
+    /// The messages that changed since they were last written down, if anybody writes them down.
+    pub changed: Option<BTreeSet<u64>>,
+    /// A deliberate mistake: what is written down counts a delivery that has not ended.
+    pub counts_leases: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -35,6 +40,8 @@ pub(super) struct Stored {
     arrived: Time,
     attempts: u32,
     leased: bool,
+    /// When it can be delivered, or could be when it was leased.
+    due: Time,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,6 +73,8 @@ impl Backlog {
             waiting: VecDeque::new(),
             leases: Vec::new(),
             bytes: 0,
+            changed: None,
+            counts_leases: false,
         }
     }
 
@@ -97,9 +106,11 @@ impl Backlog {
         delay: Duration,
     ) {
         self.bytes += bytes(&body);
-        let message = Stored { id, timestamp, body, arrived: now, attempts: 0, leased: false };
+        let (due, attempts, leased) = (now + delay, 0, false);
+        let message = Stored { id, timestamp, body, arrived: now, attempts, leased, due };
         self.messages.insert(seq, message);
-        self.wait(Waiting { due: now + delay, seq });
+        self.wait(Waiting { due, seq });
+        self.note(seq);
     }
 
     /// Joins the line behind everything that can be delivered as early.
@@ -157,6 +168,9 @@ impl Backlog {
                 body: stored.body.clone(),
             });
         }
+        if self.counts_leases {
+            lease.messages.iter().for_each(|seq| self.note(*seq));
+        }
         self.leases.push(lease);
         let (queue, metrics) = (Arc::clone(&self.name), self.metrics(now));
         Some(Batch { id, queue_id, queue, messages, metrics })
@@ -204,6 +218,8 @@ impl Backlog {
                 Duration::from_secs(seconds.min(MAX_DELAY_SECONDS).into())
             });
             let due = now + delay;
+            stored.due = due;
+            self.note(seq);
             self.wait(Waiting { due, seq });
             return Settled::Here(Fate::Retried { at: due });
         }
@@ -214,9 +230,40 @@ impl Backlog {
         }
     }
 
+    /// Remembers that a message has to be written down again.
+    fn note(&mut self, seq: u64) {
+        if let Some(changed) = &mut self.changed {
+            changed.insert(seq);
+        }
+    }
+
+    /// What is written down of a message. A lease is not: it ends with the process, and a delivery that ended so
+    /// has not failed.
+    pub fn kept(&self, seq: u64) -> Option<Kept> {
+        let stored = self.messages.get(&seq)?;
+        Some(Kept {
+            id: stored.id,
+            timestamp: stored.timestamp,
+            body: stored.body.clone(),
+            arrived: stored.arrived,
+            attempts: stored.attempts - u32::from(stored.leased && !self.counts_leases),
+            due: stored.due,
+        })
+    }
+
+    /// Puts a message back that was written down.
+    pub fn restore(&mut self, seq: u64, kept: Kept) {
+        let Kept { id, timestamp, body, arrived, attempts, due } = kept;
+        self.bytes += bytes(&body);
+        let message = Stored { id, timestamp, body, arrived, attempts, leased: false, due };
+        self.messages.insert(seq, message);
+        self.wait(Waiting { due, seq });
+    }
+
     /// A lease may still name the message; it is then skipped there.
     fn remove(&mut self, seq: u64) -> Option<Stored> {
         let stored = self.messages.remove(&seq)?;
+        self.note(seq);
         self.bytes -= bytes(&stored.body);
         if !stored.leased {
             self.waiting.retain(|waiting| waiting.seq != seq);

@@ -24,8 +24,8 @@ pub(super) struct Bucket {
     name: Arc<str>,
     account: Arc<str>,
     config: BucketConfig,
-    objects: BTreeMap<Arc<str>, Stored>,
-    uploads: Uploads,
+    pub(super) objects: BTreeMap<Arc<str>, Stored>,
+    pub(super) uploads: Uploads,
     /// Kept only where the limit on writes of one key is enforced.
     last_write: BTreeMap<Arc<str>, Time>,
 }
@@ -33,7 +33,7 @@ pub(super) struct Bucket {
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) object: Arc<Object>,
-    body: Body,
+    pub(super) body: Body,
 }
 
 /// What one operation has at hand besides the bucket, and what it leaves to be sent.

@@ -8,7 +8,7 @@ use crate::values::hash::split_mix;
 /// Makes versions and upload ids that look random and never repeat.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    drawn: u64,
+    pub(super) drawn: u64,
 }
 
 impl Ids {

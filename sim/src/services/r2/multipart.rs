@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::checksum::{md5, multipart_etag};
 use super::ids::Ids;
 use super::limits::{MAX_OBJECT_BYTES, MIN_PART_BYTES, UPLOAD_LIFETIME};
@@ -17,8 +19,8 @@ use crate::values::time::Time;
 #[derive(Debug, Default)]
 pub(super) struct Uploads(BTreeMap<Arc<str>, Upload>);
 
-#[derive(Debug)]
-struct Upload {
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Upload {
     key: Arc<str>,
     created: Time,
     options: Arc<MultipartOptions>,
@@ -26,7 +28,7 @@ struct Upload {
     finished: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Part {
     etag: Arc<str>,
     md5: [u8; 16],
@@ -47,6 +49,14 @@ pub(super) struct Assembled {
 }
 
 impl Uploads {
+    pub(super) fn get(&self, id: &str) -> Option<&Upload> {
+        self.0.get(id)
+    }
+
+    pub(super) fn insert(&mut self, id: &str, upload: Upload) {
+        self.0.insert(id.into(), upload);
+    }
+
     pub(super) fn create(
         &mut self,
         now: Time,

@@ -43,7 +43,8 @@ enum State {
     Schema(Rc<Schema>),
     Open {
         connection: Connection,
-        base: Rc<Schema>,
+        /// What the connection is given back to; none for a database that lasts.
+        base: Option<Rc<Schema>>,
     },
 }
 
@@ -66,6 +67,16 @@ impl Database {
             seed,
             draws: 0,
         }
+    }
+
+    /// An empty database that is kept for as long as the process runs. It has a connection of its own: one from the
+    /// pool is in a transaction that never ends, whose journal would grow with every write.
+    pub(crate) fn lasting(seed: u64) -> Database {
+        let connection = Connection::open();
+        connection.shared.set_random(seed, 0);
+        let mut database = Database::open(seed);
+        database.state = State::Open { connection, base: None };
+        database
     }
 
     /// Sets the time that `'now'` and `CURRENT_TIMESTAMP` mean.
@@ -149,7 +160,7 @@ impl Database {
             let connection = base.connection();
             connection.shared.set_now(self.now);
             connection.shared.set_random(self.seed, self.draws);
-            let base = Rc::clone(base);
+            let base = Some(Rc::clone(base));
             self.state = State::Open { connection, base };
         }
         match &mut self.state {
@@ -322,7 +333,9 @@ impl Database {
         let empty = State::Schema(Schema::empty());
         if let State::Open { mut connection, base } = std::mem::replace(&mut self.state, empty) {
             self.draws = connection.shared.draws();
-            if connection.end_run() {
+            if let Some(base) = base
+                && connection.end_run()
+            {
                 base.give_back(connection);
             }
         }

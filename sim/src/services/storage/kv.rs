@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::{Error, Storage, Undo};
+use super::{Error, Redo, Storage, Undo};
 use crate::services::sqlite::{RowChange, Value};
 use crate::values::body::Body;
 
@@ -140,6 +140,10 @@ impl Storage {
                 before: before.clone().map(row),
                 after: body.map(row),
             });
+            if self.redo.is_some() {
+                let body = self.kv.get(&key).cloned();
+                self.note(|| Redo::Key { key: key.clone(), body });
+            }
             self.undo.push(Undo::Key(key, before.clone()));
         }
         before

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::reply::StepEvent;
 
 /// The events of one instance, first in, first out within each type.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Events {
     waiting: BTreeMap<Arc<str>, VecDeque<StepEvent>>,
     /// What the emulator has written down: each type's queue, place by place, as it was when an

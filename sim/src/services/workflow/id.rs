@@ -33,6 +33,13 @@ pub struct Engine {
     pub generation: u64,
 }
 
+impl Engine {
+    /// The name of the host on which its instance runs.
+    pub(crate) fn host_name(&self) -> String {
+        format!("{}/{}", self.workflow, self.id)
+    }
+}
+
 impl fmt::Display for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}@{}", self.workflow, self.id, self.generation)

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{Options, WorkflowConfig};
 use super::error::{Abort, Code, Error};
 use super::events::Events;
@@ -14,7 +16,7 @@ use crate::values::body::Body;
 use crate::values::time::Time;
 
 /// All that is stored of one instance.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Instance {
     workflow: Arc<str>,
     id: Arc<str>,
@@ -306,7 +308,7 @@ impl Instance {
         true
     }
 
-    fn engine(&self) -> Option<Engine> {
+    pub fn engine(&self) -> Option<Engine> {
         let (workflow, id) = (Arc::clone(&self.workflow), Arc::clone(&self.id));
         self.life.map(|generation| Engine { workflow, id, generation })
     }

@@ -18,11 +18,13 @@ use crate::values::time::Time;
 pub(super) struct Instances {
     name: Arc<str>,
     settings: WorkflowConfig,
-    instances: BTreeMap<Arc<str>, Instance>,
+    pub(super) instances: BTreeMap<Arc<str>, Instance>,
     /// Those that wait for their turn, the one that has waited longest first.
-    queue: VecDeque<Arc<str>>,
+    pub(super) queue: VecDeque<Arc<str>>,
     /// No instance expires before, so that not every operation has to look at all of them.
-    expires: Time,
+    pub(super) expires: Time,
+    /// The instances that changed since they were last written down, if anybody writes them down.
+    pub(super) changed: Option<BTreeSet<Arc<str>>>,
 }
 
 /// What `create` found.
@@ -39,6 +41,7 @@ impl Instances {
             instances: BTreeMap::new(),
             queue: VecDeque::new(),
             expires: Time::NEVER,
+            changed: None,
         }
     }
 
@@ -59,7 +62,14 @@ impl Instances {
     ) -> Result<Reply, Error> {
         let settings = &self.settings;
         if self.expires <= now {
-            self.instances.retain(|_, instance| instance.expires(settings) > now);
+            let changed = &mut self.changed;
+            self.instances.retain(|id, instance| {
+                let kept = instance.expires(settings) > now;
+                if !kept && let Some(changed) = changed {
+                    changed.insert(id.clone());
+                }
+                kept
+            });
             let times = self.instances.values().map(|instance| instance.expires(settings));
             self.expires = times.min().unwrap_or(Time::NEVER);
         }
@@ -84,6 +94,12 @@ impl Instances {
             && let Some(ended) = self.instances.get(id)
         {
             self.expires = self.expires.min(ended.expires(&self.settings));
+        }
+        if let Some(changed) = &mut self.changed
+            && !matches!(op, Op::Get { .. } | Op::Status { .. })
+            && let Some(id) = op.instance()
+        {
+            changed.insert(id.into());
         }
         self.schedule(numbers, follow);
         reply
@@ -226,11 +242,14 @@ impl Instances {
         let params = request.params.clone().unwrap_or_else(|| Body::from("{}"));
         let instance = Instance::new(now, (&self.name, id), params, request.retention);
         self.instances.insert(Arc::clone(id), instance);
+        if let Some(changed) = &mut self.changed {
+            changed.insert(Arc::clone(id));
+        }
         self.queue.push_back(Arc::clone(id));
     }
 
     /// Starts as many of those that wait as may run.
-    fn schedule(&mut self, numbers: &mut Numbers, follow: &mut Vec<Follow>) {
+    pub(super) fn schedule(&mut self, numbers: &mut Numbers, follow: &mut Vec<Follow>) {
         let instances = &mut self.instances;
         self.queue.retain(|id| instances.get(id).is_some_and(Instance::needs_life));
         if self.queue.is_empty() {
@@ -246,6 +265,9 @@ impl Instances {
         for _ in 0..free {
             let Some(id) = self.queue.pop_front() else { break };
             let instance = instances.get_mut(&id).expect("the queue was just cleared of the gone");
+            if let Some(changed) = &mut self.changed {
+                changed.insert(Arc::clone(&id));
+            }
             numbers.lives += 1;
             instance.start(numbers.lives, follow);
         }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::config::{
     DEFAULT_EVENT_TIMEOUT, MAX_EVENT_TYPE_LEN, MAX_STEP_NAME_LEN, MAX_WAIT, Options, WorkflowConfig,
 };
@@ -14,21 +16,23 @@ use super::reply::{Progress, StepEvent};
 use super::step::{Policy, StepConfig};
 use super::step_error::StepError;
 use crate::values::body::Body;
+use crate::values::pairs;
 use crate::values::time::Time;
 
 /// A sleep is also known by its duration: a changed one is another sleep.
 type Key = (StepKind, StepKey, Option<Millis>);
 
 /// The steps of one instance.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
+    #[serde(with = "pairs")]
     entries: BTreeMap<Key, Entry>,
     begun: u64,
     /// The results in the order of their success.
     outputs: Vec<StepKey>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Entry {
     /// The order in which the steps began.
     order: u64,
@@ -37,14 +41,14 @@ struct Entry {
     state: State,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 enum State {
     Do(Attempts),
     Sleep { until: Time, absolute: bool, done: bool },
     Wait { event_type: Arc<str>, until: Time, outcome: Option<Result<StepEvent, StepError>> },
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Attempts {
     policy: Policy,
     begun: u32,

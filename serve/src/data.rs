@@ -1,0 +1,256 @@
+//! The data directory: a lock, and a database with everything that the cloud keeps.
+//!
+//! ```text
+//! DATA/LOCK       held by the process that serves
+//! DATA/cloud.db   SQLite: meta, row, turn, history
+//! ```
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use thunderhead_sim::{Body, Machine};
+
+use crate::session::hex;
+
+mod error;
+
+pub use error::DataError;
+
+/// The form in which everything is written. A directory of another form is refused.
+const FORMAT: i64 = 1;
+/// Marks the database as one of ours.
+const APPLICATION: i64 = 0x5448_4d44;
+
+const TABLES: &str = "
+    create table meta(key text primary key, value text not null) without rowid;
+    create table row(kind text not null, key text not null, value text not null, body blob, unique (kind, key));
+    create table turn(seq integer primary key, log text not null, did text not null);
+    create table history(seq integer primary key, lines text not null);";
+
+/// Which system a directory is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Its name.
+    pub system: String,
+    /// The name of its variant.
+    pub variant: String,
+}
+
+/// An open data directory.
+#[derive(Debug)]
+pub struct Data {
+    pub(crate) db: Connection,
+    secret: String,
+    sign_in: String,
+    /// What SQL's `random()` derives from.
+    pub(crate) salt: u64,
+    /// Held for as long as the directory is open.
+    _lock: File,
+}
+
+/// What is in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Which system it is of.
+    pub identity: Identity,
+    /// How many rows there are.
+    pub rows: u64,
+    /// How many turns of databases have to be done again at a start.
+    pub turns: u64,
+    /// How many pieces of history there are.
+    pub history: u64,
+}
+
+impl Data {
+    /// Opens a directory, or makes one for `identity`. It stays locked until this is dropped.
+    pub fn open(path: &Path, identity: &Identity) -> Result<Data, DataError> {
+        let unwritable = |error: io::Error| DataError::Unwritable(path.into(), error);
+        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unwritable)?;
+        let lock = lock(path)?;
+        let mut db = Connection::open(path.join("cloud.db"))?;
+        db.execute_batch("pragma journal_mode = wal; pragma synchronous = full;")?;
+        if is_empty(&db)? {
+            create(&mut db, identity)?;
+        }
+        check(&db, path)?;
+        let found = read_identity(&db)?;
+        if found != *identity {
+            return Err(DataError::OtherSystem {
+                path: path.into(),
+                found,
+                wanted: identity.clone(),
+            });
+        }
+        db.execute("delete from meta where key = 'rest'", [])?;
+        let salt = meta(&db, "salt")?
+            .parse()
+            .map_err(|_| DataError::Damaged("the salt is no number".into()))?;
+        let (secret, sign_in) = (meta(&db, "secret")?, meta(&db, "sign_in")?);
+        Ok(Data { db, secret, sign_in, salt, _lock: lock })
+    }
+
+    /// Checks a directory that nobody serves: whether the database is whole, and everything in it can be put back.
+    pub fn verify(
+        path: &Path,
+        machine: impl FnOnce(&Identity) -> Option<Machine>,
+    ) -> Result<Report, DataError> {
+        let _lock = lock(path)?;
+        let db = read_only(path)?;
+        let whole: String = db.query_row("pragma integrity_check", [], |row| row.get(0))?;
+        if whole != "ok" {
+            return Err(DataError::Damaged(whole));
+        }
+        let identity = read_identity(&db)?;
+        let mut machine = machine(&identity).ok_or_else(|| DataError::Unknown(identity.clone()))?;
+        check_migrations(&db, &machine)?;
+        restore(&db, &mut machine)?;
+        let count =
+            |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
+        Ok(Report {
+            rows: count("select count(*) from row")?,
+            turns: count("select count(*) from turn")?,
+            history: count("select count(*) from history")?,
+            identity,
+        })
+    }
+
+    /// Puts everything back into a machine.
+    pub(crate) fn restore(&self, machine: &mut Machine) -> Result<(), DataError> {
+        let migrations = machine.migrations().to_string();
+        let sql = "insert or ignore into meta values ('migrations', ?)";
+        self.db.execute(sql, [&migrations])?;
+        check_migrations(&self.db, machine)?;
+        restore(&self.db, machine)
+    }
+
+    /// What cookies are signed with.
+    pub(crate) fn secret(&self) -> &[u8] {
+        self.secret.as_bytes()
+    }
+
+    /// What one signs in with.
+    pub(crate) fn sign_in_key(&self) -> &str {
+        &self.sign_in
+    }
+}
+
+/// Opens a directory to read its history, while it is served or not. Returns whether all work was done when it was last
+/// closed.
+pub fn history(path: &Path) -> Result<(Identity, String, bool), DataError> {
+    let db = read_only(path)?;
+    let mut text = String::new();
+    let mut all = db.prepare("select lines from history order by seq")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        text += row.get_ref(0)?.as_str().map_err(|error| DataError::Damaged(error.to_string()))?;
+    }
+    let rest: Option<String> = db
+        .query_row("select value from meta where key = 'rest'", [], |row| row.get(0))
+        .optional()?;
+    Ok((read_identity(&db)?, text, rest.is_some()))
+}
+
+fn lock(path: &Path) -> Result<File, DataError> {
+    let unwritable = |error| DataError::Unwritable(path.into(), error);
+    let mut options = OpenOptions::new();
+    let file = options.create(true).truncate(false).write(true).mode(0o600).open(path.join("LOCK"));
+    let file = file.map_err(unwritable)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(DataError::Locked(path.into())),
+        Err(TryLockError::Error(error)) => Err(unwritable(error)),
+    }
+}
+
+fn read_only(path: &Path) -> Result<Connection, DataError> {
+    let file: PathBuf = path.join("cloud.db");
+    if !file.is_file() {
+        return Err(DataError::NotOne(path.into()));
+    }
+    // Not `READ_ONLY`: a database that was not closed has a log beside it, and reading that takes an index of it.
+    let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.execute_batch("pragma query_only = on")?;
+    check(&db, path)?;
+    Ok(db)
+}
+
+fn is_empty(db: &Connection) -> rusqlite::Result<bool> {
+    db.query_row("select not exists (select 1 from sqlite_master)", [], |row| row.get(0))
+}
+
+fn create(db: &mut Connection, identity: &Identity) -> Result<(), DataError> {
+    let mut random = [0; 56];
+    getrandom::fill(&mut random).map_err(|error| DataError::Random(error.to_string()))?;
+    let (secret, rest) = random.split_at(32);
+    let (key, salt) = rest.split_at(16);
+    // SQLite's numbers are signed.
+    let salt = u64::from_le_bytes(salt.try_into().expect("there are eight left")) >> 1;
+    let transaction = db.transaction()?;
+    transaction.execute_batch(TABLES)?;
+    let all = [
+        ("system", identity.system.clone()),
+        ("variant", identity.variant.clone()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("secret", hex(secret)),
+        ("sign_in", hex(key)),
+        ("salt", salt.to_string()),
+    ];
+    for (key, value) in all {
+        transaction.execute("insert into meta values (?, ?)", (key, value))?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", FORMAT)?;
+    Ok(transaction.commit()?)
+}
+
+/// Refuses what is not ours, or of another form.
+fn check(db: &Connection, path: &Path) -> Result<(), DataError> {
+    let pragma = |name: &str| db.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    if pragma("application_id")? != APPLICATION {
+        return Err(DataError::NotOurs(path.into()));
+    }
+    match pragma("user_version")? {
+        FORMAT => Ok(()),
+        found => Err(DataError::Format { path: path.into(), found, known: FORMAT }),
+    }
+}
+
+fn meta(db: &Connection, key: &str) -> Result<String, DataError> {
+    let found =
+        db.query_row("select value from meta where key = ?", [key], |row| row.get(0)).optional()?;
+    found.ok_or_else(|| DataError::Damaged(format!("it does not say its {key}")))
+}
+
+fn read_identity(db: &Connection) -> Result<Identity, DataError> {
+    Ok(Identity { system: meta(db, "system")?, variant: meta(db, "variant")? })
+}
+
+fn check_migrations(db: &Connection, machine: &Machine) -> Result<(), DataError> {
+    match meta(db, "migrations")? == machine.migrations().to_string() {
+        true => Ok(()),
+        false => Err(DataError::Migrations),
+    }
+}
+
+fn restore(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
+    let damaged =
+        |what: &str, error: &dyn std::fmt::Display| DataError::Damaged(format!("{what}: {error}"));
+    let mut all = db.prepare("select kind, key, value, body from row order by kind, key")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let (kind, key): (String, String) = (row.get(0)?, row.get(1)?);
+        let (value, body): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
+        let restored = machine.restore_row(&kind, &key, &value, body.map(Body::from));
+        restored.map_err(|error| damaged(&format!("{kind} {key}"), &error))?;
+    }
+    let mut all = db.prepare("select log, did from turn order by seq")?;
+    let mut turns = all.query([])?;
+    while let Some(turn) = turns.next()? {
+        let (log, did): (String, String) = (turn.get(0)?, turn.get(1)?);
+        machine.restore_turn(&log, &did).map_err(|error| damaged(&log, &error))?;
+    }
+    Ok(())
+}

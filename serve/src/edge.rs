@@ -1,0 +1,316 @@
+//! HTTP: takes requests, gives them to the cell, and sends the answers that the journal has let go.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{SyncSender, TrySendError};
+use std::time::Duration;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use serde_json::json;
+use thunderhead_sim as sim;
+use tokio::sync::{Semaphore, oneshot, watch};
+
+use crate::cell::Input;
+use crate::changes;
+use crate::gate::{self, Refused};
+use crate::metrics::Metrics;
+use crate::session::{Sessions, User};
+use crate::site::{self, Site};
+use crate::{Config, Stop, clock, log};
+
+/// How many connections are served at a time. Others wait in the queue of the operating system.
+const CONNECTIONS: usize = 512;
+/// How many bytes of bodies are held at a time, in KiB.
+const BUFFERED_KIB: usize = 256 << 10;
+/// How long a client may take for the head of a request, and for its body.
+const HEAD_TIME: Duration = Duration::from_secs(10);
+const BODY_TIME: Duration = Duration::from_secs(60);
+/// How long those who are being answered are waited for at the end.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What is sent to a client.
+pub type Sent = BoxBody<Bytes, Infallible>;
+
+/// The edge, shared by all connections.
+pub struct Edge {
+    listen: SocketAddr,
+    system: String,
+    site: Site,
+    sessions: Sessions,
+    metrics: Arc<Metrics>,
+    inputs: SyncSender<Input>,
+    /// Counts the commits.
+    changes: watch::Receiver<u64>,
+    buffered: Semaphore,
+}
+
+impl Edge {
+    pub fn new(
+        config: &Config,
+        sessions: Sessions,
+        metrics: Arc<Metrics>,
+        inputs: SyncSender<Input>,
+        changes: watch::Receiver<u64>,
+    ) -> Edge {
+        let system = config.system.name.to_string();
+        let (site, buffered) = (site::of(&system), Semaphore::new(BUFFERED_KIB));
+        Edge { listen: config.listen, system, site, sessions, metrics, inputs, changes, buffered }
+    }
+
+    /// What one signs in with.
+    pub fn sign_in_key(&self) -> String {
+        self.sessions.sign_in_key().into()
+    }
+
+    /// Serves until `stop`, or until the cell has failed. Those who are being answered are waited for.
+    pub async fn run(
+        self,
+        listener: std::net::TcpListener,
+        stop: impl Future<Output = Stop>,
+        mut failed: watch::Receiver<bool>,
+    ) -> std::io::Result<Stop> {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let (edge, graceful) = (Arc::new(self), GracefulShutdown::new());
+        let permits = Arc::new(Semaphore::new(CONNECTIONS));
+        let (closing, closed) = watch::channel(false);
+        tokio::pin!(stop);
+        let how = loop {
+            let accepted = async {
+                let permit = permits.clone().acquire_owned().await;
+                (permit, listener.accept().await)
+            };
+            let (permit, accepted) = tokio::select! {
+                how = &mut stop => break how,
+                _ = failed.wait_for(|failed| *failed) => break Stop::Soon,
+                accepted = accepted => accepted,
+            };
+            let Ok((stream, _)) = accepted else { continue };
+            // An answer is often one small packet, which must not wait for another.
+            drop(stream.set_nodelay(true));
+            let (edge, closed) = (edge.clone(), closed.clone());
+            edge.metrics.connections.fetch_add(1, Relaxed);
+            let service = {
+                let edge = edge.clone();
+                hyper::service::service_fn(move |request| {
+                    let (edge, closed) = (edge.clone(), closed.clone());
+                    async move { Ok::<_, Infallible>(edge.answer(request, closed).await) }
+                })
+            };
+            let mut builder = Builder::new(TokioExecutor::new());
+            builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+            builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64);
+            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                // A connection that breaks is the client's affair.
+                drop(connection.await);
+                edge.metrics.connections.fetch_sub(1, Relaxed);
+                drop(permit);
+            });
+        };
+        drop(listener);
+        closing.send_replace(true);
+        drop(tokio::time::timeout(GRACE, graceful.shutdown()).await);
+        Ok(how)
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        closed: watch::Receiver<bool>,
+    ) -> Response<Sent> {
+        let path = request.uri().path().to_string();
+        let answered = match gate::check(&request, self.listen) {
+            Err(refused) => Err(refused),
+            Ok(()) => self.route(request, closed).await,
+        };
+        let mut response = answered.unwrap_or_else(|(status, why)| {
+            log::say(
+                "warn",
+                "refused",
+                &json!({ "path": path, "status": status.as_u16(), "why": why }),
+            );
+            let mut response = text(status, "text/plain; charset=utf-8", format!("{why}\n"));
+            if status == StatusCode::SERVICE_UNAVAILABLE {
+                response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            response
+        });
+        let headers = response.headers_mut();
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        self.metrics.responded(response.status().as_u16());
+        response
+    }
+
+    async fn route(
+        &self,
+        request: Request<Incoming>,
+        closed: watch::Receiver<bool>,
+    ) -> Result<Response<Sent>, Refused> {
+        let seconds = clock::unix_ms() / 1_000;
+        let cookies = request.headers().get(header::COOKIE).and_then(|value| value.to_str().ok());
+        let user = self.sessions.user(cookies, seconds);
+        match (request.method(), request.uri().path()) {
+            (&Method::GET, "/") => Ok(self.page()),
+            (&Method::GET, "/metrics") => {
+                Ok(text(StatusCode::OK, "text/plain; version=0.0.4", self.metrics.text()))
+            }
+            (&Method::GET, "/-/session") => Ok(self.session(user.as_ref())),
+            (&Method::POST, "/-/sign-in") => self.sign_in(request, seconds).await,
+            (&Method::POST, "/-/sign-out") => {
+                let response = text(StatusCode::NO_CONTENT, "text/plain", String::new());
+                Ok(with_cookie(response, &Sessions::sign_out()))
+            }
+            (_, path) => {
+                let user = user.ok_or((StatusCode::UNAUTHORIZED, "sign in first"))?;
+                match path {
+                    "/-/changes" => Ok(changes::stream(self.changes.clone(), closed)),
+                    _ => self.ask(request, &user).await,
+                }
+            }
+        }
+    }
+
+    fn page(&self) -> Response<Sent> {
+        let page = self.site.page.replace("{{system}}", &self.system);
+        let page = page.replace("{{examples}}", self.site.examples);
+        let mut response = text(StatusCode::OK, "text/html; charset=utf-8", page);
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+            connect-src 'self'; img-src 'self' blob: data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+        response
+            .headers_mut()
+            .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+        response
+    }
+
+    fn session(&self, user: Option<&User>) -> Response<Sent> {
+        let session = json!({
+            "user": user.map(ToString::to_string),
+            "organisation": user.map(User::organisation),
+            "fixed": self.sessions.is_fixed(),
+        });
+        text(StatusCode::OK, "application/json", session.to_string())
+    }
+
+    async fn sign_in(
+        &self,
+        request: Request<Incoming>,
+        seconds: u64,
+    ) -> Result<Response<Sent>, Refused> {
+        let body = self.body(request).await?;
+        let given: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let field = |name: &str| given[name].as_str().unwrap_or_default();
+        Ok(match self.sessions.sign_in(field("user"), field("key"), seconds) {
+            Ok(cookie) => {
+                with_cookie(text(StatusCode::NO_CONTENT, "text/plain", String::new()), &cookie)
+            }
+            Err(why) => {
+                text(StatusCode::UNAUTHORIZED, "text/plain; charset=utf-8", format!("{why}\n"))
+            }
+        })
+    }
+
+    /// Reads a whole body, within the limits of time and size.
+    async fn body(&self, request: Request<Incoming>) -> Result<Bytes, Refused> {
+        let most = gate::length(request.headers()).unwrap_or(gate::BODY_MOST);
+        let kib = u32::try_from(most / 1_024 + 1).unwrap_or(u32::MAX);
+        let _held = self.buffered.acquire_many(kib).await;
+        let limited = Limited::new(request.into_body(), most as usize);
+        match tokio::time::timeout(BODY_TIME, limited.collect()).await {
+            Ok(Ok(collected)) => Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+                Err((StatusCode::PAYLOAD_TOO_LARGE, gate::TOO_LARGE))
+            }
+            Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body ended early")),
+            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body came too slowly")),
+        }
+    }
+
+    /// Asks the system.
+    async fn ask(
+        &self,
+        request: Request<Incoming>,
+        user: &User,
+    ) -> Result<Response<Sent>, Refused> {
+        let path = self.told(request.uri(), user);
+        let method = request.method().to_string();
+        let body = self.body(request).await?;
+        let asked = sim::Request::new(&method, &path, sim::Body::from(body.to_vec()));
+        let (client, answer) = oneshot::channel();
+        self.inputs.try_send(Input::Request(asked, client)).map_err(|error| match error {
+            TrySendError::Full(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again")
+            }
+            TrySendError::Disconnected(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
+            }
+        })?;
+        match answer.await {
+            Ok(Ok(response)) => Ok(sent(&response)),
+            Ok(Err(error)) => {
+                log::say("error", "failed", &json!({ "path": path, "why": error.to_string() }));
+                Err((StatusCode::BAD_GATEWAY, "the system could not answer; try again"))
+            }
+            Err(_) => {
+                Err((StatusCode::SERVICE_UNAVAILABLE, "the server stopped before it could answer"))
+            }
+        }
+    }
+
+    /// The path as the routes are told it. Where they ask for the session, it is all of the query: what a client has
+    /// written there is not theirs to read.
+    fn told(&self, uri: &hyper::Uri, user: &User) -> String {
+        match (self.site.session, uri.query()) {
+            (Some(session), _) => format!("{}?{session}={user}", uri.path()),
+            (None, Some(query)) => format!("{}?{query}", uri.path()),
+            (None, None) => uri.path().into(),
+        }
+    }
+}
+
+fn text(status: StatusCode, kind: &'static str, text: String) -> Response<Sent> {
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+fn with_cookie(mut response: Response<Sent>, cookie: &str) -> Response<Sent> {
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// A response of the system as it goes over the wire.
+fn sent(response: &sim::Response) -> Response<Sent> {
+    let body = response.body.bytes();
+    let kind = match body.first() {
+        Some(b'{' | b'[') => "application/json",
+        _ => "text/plain; charset=utf-8",
+    };
+    let mut sent = Response::new(Full::new(Bytes::copy_from_slice(body)).boxed());
+    *sent.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
+    let headers = sent.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    for (name, value) in response.headers.iter() {
+        if let (Ok(name), Ok(value)) =
+            (header::HeaderName::try_from(name), HeaderValue::from_str(value))
+        {
+            headers.insert(name, value);
+        }
+    }
+    sent
+}

@@ -1,0 +1,213 @@
+//! Runs a system for real: the engine that the simulator plays it on, driven by the wall clock, with a disk and a
+//! network.
+//!
+//! Three threads work together. The *edge* speaks HTTP with clients and gives their requests to the *cell*. The cell
+//! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
+//! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
+//! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
+//! is that of some moment between two ticks, with every host dead.
+//!
+//! | file | what is in it |
+//! |---|---|
+//! | `data.rs` | the directory: lock, version, tables, what is refused |
+//! | `cell.rs` | the thread that drives the engine |
+//! | `journal.rs` | the thread that writes |
+//! | `edge.rs`, `gate.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, who asks, what pages hear |
+//! | `site.rs` | the page of each system |
+//! | `judge.rs` | holds a recorded history to the promises |
+
+mod cell;
+mod changes;
+mod clock;
+mod data;
+mod edge;
+mod gate;
+mod journal;
+mod judge;
+mod log;
+mod metrics;
+mod session;
+mod site;
+
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use thunderhead_props::{System, Variant};
+use tokio::sync::watch;
+
+pub use data::{Data, DataError, Identity, Report};
+pub use judge::{Judged, judge};
+pub use session::User;
+
+/// What is served, and how.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The system.
+    pub system: System,
+    /// Which of its implementations.
+    pub variant: Variant,
+    /// The data directory, which is created if there is none.
+    pub data: PathBuf,
+    /// The address to listen on. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The session of every request, instead of signing in; on a loopback address only.
+    pub user: Option<User>,
+    /// Whether the history is written, for [`judge`].
+    pub tells: bool,
+    /// When a transaction is committed.
+    pub commits: Commits,
+    /// A deliberate mistake, with which a test shows that it would be found.
+    pub mistake: Option<Mistake>,
+    /// Where a test wants the server to stand still, in order to kill it there.
+    pub halt: Option<Halt>,
+}
+
+/// A place at which nothing is written any more.
+#[derive(Clone, Copy, Debug)]
+pub struct Halt {
+    /// The kind of row that the transaction has.
+    pub kind: &'static str,
+    /// Whether it is before that transaction or after it.
+    pub when: When,
+    /// Is called there.
+    pub told: fn(),
+}
+
+/// Before something or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Before.
+    Before,
+    /// After.
+    After,
+}
+
+/// When a transaction is committed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Commits {
+    /// After each tick; ticks that wait share one.
+    #[default]
+    Together,
+    /// After each event of the engine, so that a crash can fall between any two. It is slow, and for tests.
+    EachEvent,
+}
+
+/// A deliberate mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// Answers leave before what they depend on is on disk.
+    AnswersEarly,
+    /// The notification of a put is written in another transaction than the put.
+    NotifiesLater,
+    /// A delivery that a restart has cut off counts as an attempt.
+    LeaseCounts,
+}
+
+/// How a server comes to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// What clients have asked for is answered, and the rest goes on after the next start.
+    Soon,
+    /// All work is done first.
+    AtRest,
+}
+
+/// Why a system cannot be served, or not any longer.
+#[derive(Debug)]
+pub enum ServeError {
+    /// Something is wrong with the data directory.
+    Data(DataError),
+    /// The address cannot be listened on.
+    Listen(SocketAddr, std::io::Error),
+    /// `--user` was given for an address that others can reach.
+    UserIsPublic(SocketAddr),
+    /// What was changed could not be written. Nothing that was not written has been answered.
+    Unwritten(String),
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ServeError::Data(error) => error.fmt(f),
+            ServeError::Listen(address, error) => {
+                write!(f, "cannot listen on {address}: {error}; choose another with --listen")
+            }
+            ServeError::UserIsPublic(address) => write!(
+                f,
+                "--user gives everybody who can reach the server that session, and {address} is not a loopback \
+                 address; leave --user out, so that one has to sign in"
+            ),
+            ServeError::Unwritten(why) => write!(
+                f,
+                "the data directory cannot be written: {why}; nothing that was not written has been answered, so \
+                 make room or repair the disk and start again"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {}
+
+impl From<DataError> for ServeError {
+    fn from(error: DataError) -> ServeError {
+        ServeError::Data(error)
+    }
+}
+
+/// Serves a system until `stop` says how to end. `ready` is told the address when requests are taken.
+pub fn serve(
+    config: Config,
+    stop: impl Future<Output = Stop>,
+    ready: impl FnOnce(&Ready),
+) -> Result<(), ServeError> {
+    if config.user.is_some() && !config.listen.ip().is_loopback() {
+        return Err(ServeError::UserIsPublic(config.listen));
+    }
+    let identity = Identity {
+        system: config.system.name.to_string(),
+        variant: config.variant.name.to_string(),
+    };
+    let data = Data::open(&config.data, &identity)?;
+    let listener = std::net::TcpListener::bind(config.listen);
+    let listener = listener.map_err(|error| ServeError::Listen(config.listen, error))?;
+    let sessions = session::Sessions::new(&data, config.user.clone());
+    let metrics = Arc::new(metrics::Metrics::default());
+    let (changed, changes) = watch::channel(0);
+    let cell = cell::Cell::start(&config, data, metrics.clone(), changed)?;
+    let edge = edge::Edge::new(&config, sessions, metrics, cell.inputs(), changes);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ServeError::Listen(config.listen, error))?;
+    let address =
+        listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
+    let sign_in = config.user.is_none().then(|| edge.sign_in_key());
+    ready(&Ready { address, sign_in });
+    let stop = runtime.block_on(edge.run(listener, stop, cell.failed()));
+    let stop = stop.map_err(|error| ServeError::Listen(address, error))?;
+    cell.end(stop)
+}
+
+/// A server that takes requests.
+#[derive(Clone, Debug)]
+pub struct Ready {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What one signs in with; none when every request has the same session.
+    pub sign_in: Option<String>,
+}
+
+/// Ends a server when the process is told to end: by Ctrl-C, or by `SIGTERM`.
+pub async fn signals() -> Stop {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        drop(tokio::signal::ctrl_c().await);
+        return Stop::Soon;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate.recv() => {}
+    }
+    Stop::Soon
+}

@@ -1,0 +1,204 @@
+//! A server on a thread, spoken to over HTTP; and the directories that it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "support/client.rs"]
+mod client;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use client::Client;
+use thunderhead::systems;
+use thunderhead_serve::{Commits, Config, Data, Identity, Ready, ServeError, Stop};
+
+struct Server {
+    address: SocketAddr,
+    sign_in: Option<String>,
+    stop: tokio::sync::oneshot::Sender<Stop>,
+    thread: JoinHandle<Result<(), ServeError>>,
+}
+
+fn config(system: &str, data: &Path, user: Option<&str>) -> Config {
+    let system = systems::find(system).unwrap();
+    Config {
+        system: system.clone(),
+        variant: system.reference().clone(),
+        data: data.into(),
+        listen: "127.0.0.1:0".parse().unwrap(),
+        user: user.map(|user| user.parse().unwrap()),
+        tells: true,
+        commits: Commits::Together,
+        mistake: None,
+        halt: None,
+    }
+}
+
+fn start(config: Config) -> Server {
+    let (stop, stopped) = tokio::sync::oneshot::channel();
+    let (ready, started) = mpsc::channel::<Ready>();
+    let thread = std::thread::spawn(move || {
+        let stop = async { stopped.await.unwrap_or(Stop::Soon) };
+        thunderhead_serve::serve(config, stop, |at| ready.send(at.clone()).unwrap())
+    });
+    match started.recv() {
+        Ok(Ready { address, sign_in }) => Server { address, sign_in, stop, thread },
+        Err(_) => panic!("it did not start: {:?}", thread.join().unwrap()),
+    }
+}
+
+impl Server {
+    fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let answer = Client::connect(self.address).unwrap().ask(method, path, body.as_bytes());
+        let (status, body) = answer.unwrap();
+        (status, String::from_utf8(body).unwrap())
+    }
+
+    fn end(self, how: Stop) {
+        self.stop.send(how).unwrap();
+        self.thread.join().unwrap().unwrap();
+    }
+}
+
+/// A folder that is empty.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&path));
+    path
+}
+
+#[test]
+fn every_system_answers_over_http_and_still_after_a_restart() {
+    for (system, method, path, body, asked) in [
+        ("relay", "PUT", "/cat.jpg", "meow", None),
+        ("uploads", "PUT", "/acme/cat.jpg", "meow", Some("/acme")),
+        ("commands", "POST", "/guests/ann", r#"{"owed":0}"#, None),
+        ("commands", "POST", "/groups/wedding", r#"{"guests":["ann"]}"#, Some("/pending")),
+        ("generations", "POST", "/generations", GENERATION, Some("/generations?tag=cats")),
+        ("comparisons", "POST", "/compare", COMPARISON, None),
+    ] {
+        let data = folder(&format!("answers-{system}"));
+        let server = start(config(system, &data, Some("ann@acme")));
+        assert_eq!(server.ask(method, path, body).0, 201, "{system}");
+        let (status, page) = server.ask("GET", "/", "");
+        assert!(
+            status == 200 && page.contains("<!doctype html>") && !page.contains("{{"),
+            "{system}"
+        );
+        // `generations` waits for a provider that forgets at a restart, and `commands` looks for work for ever.
+        let rests = !matches!(system, "generations" | "commands");
+        server.end(if rests { Stop::AtRest } else { Stop::Soon });
+        let server = start(config(system, &data, Some("ann@acme")));
+        if let Some(asked) = asked {
+            let (status, answer) = server.ask("GET", asked, "");
+            assert_eq!(status, 200, "{system}: {answer}");
+            assert!(system != "uploads" || answer.contains("classified"), "{answer}");
+        }
+        server.end(Stop::Soon);
+        let judged = thunderhead_serve::judge(&data, systems::find).unwrap();
+        assert_eq!(judged.violations, vec![], "{system}");
+        assert!(judged.events > 5, "{system}");
+    }
+}
+
+const GENERATION: &str = r#"{"model":"image-1","input":{"prompt":"a"},"count":1,"tags":["cats"]}"#;
+const COMPARISON: &str =
+    r#"{"leftUrl":"https://prod.example/","rightUrl":"https://staging.example/"}"#;
+
+#[test]
+fn without_a_session_nothing_is_answered_and_a_session_is_of_one_organisation() {
+    let server = start(config("uploads", &folder("sessions"), None));
+    assert_eq!(server.ask("GET", "/acme", "").0, 401);
+    assert_eq!(server.ask("GET", "/acme?as=ann@acme", "").0, 401);
+    assert_eq!(server.ask("GET", "/-/changes", "").0, 401);
+    assert_eq!(server.ask("POST", "/-/sign-in", r#"{"user":"ann@acme","key":"guess"}"#).0, 401);
+    let key = server.sign_in.clone().unwrap();
+    let body = format!(r#"{{"user":"ann@acme","key":"{key}"}}"#);
+    let mut client = Client::connect(server.address).unwrap();
+    assert_eq!(client.ask("POST", "/-/sign-in", body.as_bytes()).unwrap().0, 204);
+    let cookie = client.cookie.clone().unwrap();
+    client.cookie = Some(cookie.clone());
+    let mut ask = |method: &str, path: &str| client.ask(method, path, b"").unwrap().0;
+    assert_eq!(ask("GET", "/acme"), 200);
+    assert_eq!(ask("GET", "/other"), 403, "another organisation");
+    assert_eq!(ask("GET", "/other?as=eve@other"), 403, "the query of a client says nothing");
+    assert_eq!(ask("DELETE", "/acme/../other/cat.jpg"), 400, "no way leads out of one");
+    client.cookie = Some(cookie.replace("ann", "eve"));
+    assert_eq!(client.ask("GET", "/acme", b"").unwrap().0, 401, "a cookie that was changed");
+    server.end(Stop::Soon);
+}
+
+#[test]
+fn hostile_requests_are_refused_and_the_others_answered() {
+    let server = start(config("uploads", &folder("hostile"), Some("ann@acme")));
+    let raw = |head: &str| {
+        let mut client = Client::connect(server.address).unwrap();
+        client.raw(format!("{head}\r\nConnection: close\r\n\r\n").as_bytes()).unwrap()
+    };
+    let host = format!("Host: {}", server.address);
+    assert_eq!(raw(&format!("PUT /acme/a HTTP/1.1\r\n{host}\r\nContent-Length: 99999999999")), 413);
+    assert_eq!(raw(&format!("PUT /acme/a HTTP/1.1\r\n{host}\r\nContent-Encoding: gzip")), 415);
+    assert_eq!(raw(&format!("PUT /acme/a HTTP/1.1\r\n{host}\r\nOrigin: http://evil.example")), 403);
+    assert_eq!(raw("GET /acme HTTP/1.1\r\nHost: evil.example"), 421);
+    assert_eq!(raw("GET /acme HTTP/1.1\r\nContent-Length: -1\r\nHost: x"), 400);
+    assert_eq!(raw("this is no HTTP"), 400);
+    // One that has sent half a request keeps nobody waiting.
+    let mut slow = Client::connect(server.address).unwrap();
+    slow.half(
+        format!("PUT /acme/slow HTTP/1.1\r\n{host}\r\nContent-Length: 10\r\n\r\nhal").as_bytes(),
+    );
+    assert_eq!(server.ask("PUT", "/acme/cat.jpg", "meow").0, 201);
+    assert!(server.ask("GET", "/metrics", "").1.contains("thunderhead_commits_total"));
+    drop(slow);
+    server.end(Stop::Soon);
+}
+
+#[test]
+fn directories_that_are_not_understood_are_refused_and_left_as_they_are() {
+    let data = folder("refused");
+    let server = start(config("relay", &data, Some("ann@acme")));
+    let refused = |config: Config| {
+        let never = std::future::pending();
+        thunderhead_serve::serve(config, never, |_| ()).unwrap_err().to_string()
+    };
+    let again = refused(config("relay", &data, None));
+    assert!(again.contains("is served by another process"), "{again}");
+    server.end(Stop::Soon);
+    let other = refused(config("uploads", &data, None));
+    assert!(other.contains("belongs to relay --variant reference"), "{other}");
+    let mut public = config("relay", &data, Some("ann@acme"));
+    public.listen = "0.0.0.0:0".parse().unwrap();
+    assert!(refused(public).contains("is not a loopback address"));
+
+    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    let newer = refused(config("relay", &data, None));
+    assert!(newer.contains("has format 99 and this version knows format 1"), "{newer}");
+    db.pragma_update(None, "application_id", 7).unwrap();
+    assert!(refused(config("relay", &data, None)).contains("was not written by thunderhead"));
+
+    let file = data.join("LOCK");
+    let below = refused(config("relay", &file, None));
+    assert!(below.contains("cannot be written"), "{below}");
+}
+
+#[test]
+fn a_directory_is_verified_and_damage_is_found() {
+    let data = folder("verified");
+    let server = start(config("uploads", &data, Some("ann@acme")));
+    assert_eq!(server.ask("PUT", "/acme/cat.jpg", "meow").0, 201);
+    server.end(Stop::AtRest);
+    let machine = |identity: &Identity| {
+        let variant = systems::find(&identity.system)?.variant(&identity.variant)?.clone();
+        let settings = thunderhead_sim::MachineConfig::default();
+        Some(thunderhead_sim::Machine::new(&settings, &move |cloud| variant.mount(cloud)))
+    };
+    let report = Data::verify(&data, machine).unwrap();
+    assert!(report.rows >= 3 && report.turns >= 1, "{report:?}");
+    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
+    db.execute("update row set value = '{' where kind = 'object'", []).unwrap();
+    let damage = Data::verify(&data, machine).unwrap_err().to_string();
+    assert!(damage.contains("the data is damaged: object"), "{damage}");
+}

@@ -1,0 +1,269 @@
+//! Loads a server, kills it over and over, and then asks whether everything is there that clients were told of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex};
+
+use rusqlite::Connection;
+use thunderhead::systems;
+use thunderhead_serve::{Commits, Mistake, judge};
+use thunderhead_sim::Rng;
+
+use super::client::Client;
+use super::process::{HALTS, Server};
+
+const CLIENTS: usize = 6;
+/// How many names each client has.
+const NAMES: u32 = 4;
+/// Between two kills so many operations are begun.
+const LEAST: u32 = 5;
+const MOST: u32 = 25;
+
+pub struct Campaign<'a> {
+    /// The name of the test, by which the servers are started.
+    pub test: &'a str,
+    /// How many kills are at a random moment; there are three more at places that are chosen.
+    pub kills: usize,
+    pub commits: Commits,
+    pub mistake: Option<Mistake>,
+}
+
+/// What came of it.
+pub struct Found {
+    pub acknowledged: usize,
+    /// Whether the history shows a message that was delivered twice.
+    pub delivered_twice: bool,
+    pub wrong: Vec<String>,
+}
+
+/// An operation on a name: the bytes that were put there, or none when it was deleted.
+struct Operation {
+    name: String,
+    bytes: Option<Vec<u8>>,
+    acknowledged: bool,
+}
+
+/// Where the clients and the one who kills meet. Kills are counted in operations, not in time.
+#[derive(Default)]
+struct Meeting {
+    state: Mutex<Moment>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Moment {
+    begun: usize,
+    address: Option<SocketAddr>,
+    over: bool,
+}
+
+impl Campaign<'_> {
+    pub fn run(&self) -> Found {
+        let folder = Folder::new(self.test);
+        let (data, meeting) = (folder.0.join("data"), Meeting::default());
+        let start = || Server::start(self.test, &data, self.commits, self.mistake, None);
+        let mut operations: Vec<Operation> =
+            HALTS.iter().map(|(halt, ..)| self.kill_at(halt, &data)).collect();
+        operations.extend(std::thread::scope(|scope| {
+            let client = |number| {
+                let meeting = &meeting;
+                scope.spawn(move || meeting.load(number))
+            };
+            let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+            let mut rng = Rng::new(7);
+            for _ in 0..self.kills {
+                let server = start();
+                meeting.open(server.address);
+                meeting.wait((LEAST + rng.below(MOST - LEAST)) as usize);
+                server.kill();
+                meeting.close();
+            }
+            meeting.end();
+            clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
+        }));
+        start().finish();
+        let mut wrong = audit(&data, &operations);
+        // What is shown after another start is what is stored.
+        let server = start();
+        wrong.extend(compare(&data, server.address));
+        server.finish();
+        let judged = judge(&data, systems::find).unwrap();
+        assert!(judged.at_rest, "all work was done");
+        let broken = judged.violations.iter();
+        wrong
+            .extend(broken.map(|broken| format!("{}: {}", broken.promise, broken.finding.message)));
+        let acknowledged = operations.iter().filter(|operation| operation.acknowledged).count();
+        let twice = |(name, seen): &(String, bool)| *seen && name == "a message is delivered twice";
+        let delivered_twice = judged.seen.iter().any(twice);
+        let (kills, begun, events) = (self.kills + HALTS.len(), operations.len(), judged.events);
+        println!("{kills} kills, {acknowledged} of {begun} acknowledged, {events} events");
+        judged
+            .seen
+            .iter()
+            .filter(|(_, seen)| *seen)
+            .for_each(|(name, _)| println!("  seen: {name}"));
+        Found { acknowledged, delivered_twice, wrong }
+    }
+}
+
+impl Campaign<'_> {
+    /// Kills a server where it stands still, while a client waits for its answer.
+    fn kill_at(&self, halt: &str, data: &Path) -> Operation {
+        let mut server = Server::start(self.test, data, self.commits, self.mistake, Some(halt));
+        let (name, bytes) = (format!("{halt}.jpg"), halt.as_bytes().to_vec());
+        let mut client = Client::connect(server.address).unwrap();
+        client.send("PUT", &format!("/acme/{name}"), &bytes).unwrap();
+        // A delivery comes after the answer; and whoever answers early has answered by then.
+        let answers = halt == "delivery" || self.mistake == Some(Mistake::AnswersEarly);
+        let acknowledged = answers && client.answer().unwrap().0 == 201;
+        server.halted();
+        server.kill();
+        Operation { name, bytes: Some(bytes), acknowledged }
+    }
+}
+
+impl Meeting {
+    fn open(&self, address: SocketAddr) {
+        self.state.lock().unwrap().address = Some(address);
+        self.changed.notify_all();
+    }
+
+    fn close(&self) {
+        self.state.lock().unwrap().address = None;
+    }
+
+    fn end(&self) {
+        self.state.lock().unwrap().over = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits until so many more operations have begun.
+    fn wait(&self, more: usize) {
+        let mut state = self.state.lock().unwrap();
+        let until = state.begun + more;
+        while state.begun < until {
+            state = self.changed.wait(state).unwrap();
+        }
+    }
+
+    /// Waits for a server; none when all is over.
+    fn server(&self) -> Option<SocketAddr> {
+        let mut state = self.state.lock().unwrap();
+        while state.address.is_none() && !state.over {
+            state = self.changed.wait(state).unwrap();
+        }
+        state.address.filter(|_| !state.over)
+    }
+
+    fn begin(&self) {
+        self.state.lock().unwrap().begun += 1;
+        self.changed.notify_all();
+    }
+
+    /// What one client does: puts and deletes, one after another, on names of its own.
+    fn load(&self, number: usize) -> Vec<Operation> {
+        let (mut rng, mut all, mut client) = (Rng::new(number as u64), Vec::new(), None);
+        loop {
+            let Some(address) = self.server() else { return all };
+            if client.as_ref().is_none_or(|(at, _)| *at != address) {
+                client = Client::connect(address).ok().map(|client| (address, client));
+            }
+            let Some((_, connected)) = &mut client else { continue };
+            // What is lost under a name of its own is not hidden by what comes later.
+            let own = rng.below(2) == 0;
+            let name = if own { all.len() } else { rng.below(NAMES) as usize };
+            let name = format!("c{number}-{own}-{name}.jpg");
+            let bytes = (rng.below(4) > 0)
+                .then(|| format!("{number}/{} {}", all.len(), rng.bits()).into_bytes());
+            let method = if bytes.is_some() { "PUT" } else { "DELETE" };
+            self.begin();
+            let answer = connected.ask(
+                method,
+                &format!("/acme/{name}"),
+                bytes.as_deref().unwrap_or_default(),
+            );
+            let acknowledged = matches!(answer, Ok((201 | 204, _)));
+            if answer.is_err() {
+                client = None;
+            }
+            all.push(Operation { name, bytes, acknowledged });
+        }
+    }
+}
+
+/// What is stored, by name.
+fn stored(data: &Path) -> BTreeMap<String, Vec<u8>> {
+    let db = Connection::open(data.join("cloud.db")).unwrap();
+    let mut rows = db.prepare("select key, body from row where kind = 'object'").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?))).unwrap();
+    rows.map(|row| row.unwrap())
+        .map(|(key, body)| (key.rsplit_once('/').unwrap().1.into(), body))
+        .collect()
+}
+
+/// Each name must hold what its last acknowledged operation left there, or one after that which was not answered.
+fn audit(data: &Path, operations: &[Operation]) -> Vec<String> {
+    let stored = stored(data);
+    let names: BTreeSet<&String> = operations.iter().map(|operation| &operation.name).collect();
+    let lost = names.into_iter().filter_map(|name| {
+        let theirs: Vec<&Operation> =
+            operations.iter().filter(|operation| operation.name == *name).collect();
+        let last = theirs.iter().rposition(|operation| operation.acknowledged);
+        let mut possible: Vec<Option<&Vec<u8>>> =
+            theirs[last.unwrap_or(0)..].iter().map(|operation| operation.bytes.as_ref()).collect();
+        if last.is_none() {
+            possible.push(None);
+        }
+        let found = stored.get(name);
+        (!possible.contains(&found)).then(|| {
+            let text = |bytes: Option<&Vec<u8>>| {
+                bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+            };
+            let possible: Vec<_> = possible.into_iter().map(text).collect();
+            format!(
+                "{name} holds {:?}, and was acknowledged to hold one of {possible:?}",
+                text(found)
+            )
+        })
+    });
+    lost.collect()
+}
+
+/// The list that users see has every name that is stored, classified, and no other.
+fn compare(data: &Path, address: SocketAddr) -> Vec<String> {
+    let (status, body) = Client::connect(address).unwrap().ask("GET", "/acme", b"").unwrap();
+    assert_eq!(status, 200);
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&body).unwrap();
+    let listed: BTreeMap<String, String> = listed
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap().into(), row["status"].as_str().unwrap().into()))
+        .collect();
+    let expected: BTreeMap<String, String> =
+        stored(data).into_keys().map(|name| (name, "classified".into())).collect();
+    if listed == expected {
+        Vec::new()
+    } else {
+        vec![format!("{listed:?} is shown and {expected:?} is stored")]
+    }
+}
+
+/// A folder that is removed at the end, unless the test fails.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        drop(std::fs::remove_dir_all(&path));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A client of few words: one connection, one request at a time, and an error when no whole answer comes.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// No answer takes so long; it only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Client {
+    stream: BufReader<TcpStream>,
+    address: SocketAddr,
+    /// The session: what the server has set last, and what is sent.
+    pub cookie: Option<String>,
+}
+
+impl Client {
+    pub fn connect(address: SocketAddr) -> io::Result<Client> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Client { stream: BufReader::new(stream), address, cookie: None })
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
+        self.send(method, path, body)?;
+        self.answer()
+    }
+
+    /// Sends a request.
+    pub fn send(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<()> {
+        let (host, length) = (self.address, body.len());
+        let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n"));
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}Content-Length: {length}\r\n\r\n",
+            cookie.unwrap_or_default()
+        );
+        self.stream.get_mut().write_all(&[head.as_bytes(), body].concat())
+    }
+
+    /// The status and the body of the next answer.
+    pub fn answer(&mut self) -> io::Result<(u16, Vec<u8>)> {
+        let status = self.line()?.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.ok_or(io::ErrorKind::InvalidData)?;
+        let mut length = 0;
+        loop {
+            let line = self.line()?;
+            let given =
+                line.strip_prefix("set-cookie: ").and_then(|cookie| cookie.split(';').next());
+            self.cookie = given.map(String::from).or(self.cookie.take());
+            let line = line.to_ascii_lowercase();
+            if line.is_empty() {
+                break;
+            }
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
+            }
+        }
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body)?;
+        Ok((status, body))
+    }
+
+    /// Sends bytes as they are, and returns the status of the answer.
+    #[allow(dead_code, reason = "not every test is rude")]
+    pub fn raw(&mut self, bytes: &[u8]) -> io::Result<u16> {
+        self.stream.get_mut().write_all(bytes)?;
+        Ok(self.answer()?.0)
+    }
+
+    /// Sends the beginning of something.
+    #[allow(dead_code, reason = "not every test is rude")]
+    pub fn half(&mut self, bytes: &[u8]) {
+        self.stream.get_mut().write_all(bytes).unwrap();
+    }
+
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line.trim_end().into())
+    }
+}

@@ -1,0 +1,5 @@
+//! What the tests of the server share.
+
+pub mod campaign;
+pub mod client;
+pub mod process;

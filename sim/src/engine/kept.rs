@@ -1,0 +1,233 @@
+//! What of a running cloud has to be written down after each tick, and how it is put back.
+
+use std::sync::Arc;
+
+use crate::engine::host::Host;
+use crate::engine::ids::HostId;
+use crate::engine::live::{Flaw, KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::world::State;
+use crate::protocol::object::ObjectId;
+use crate::services::r2::Part;
+use crate::values::body::Body;
+
+/// A row of what a cloud keeps: it replaces the one of the same kind and key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it is: `object`, `upload`, `message`, `instance`, `alarm` or `numbers`.
+    pub kind: &'static str,
+    /// Which one.
+    pub key: String,
+    /// The row in JSON; none when it is to be deleted.
+    pub value: Option<String>,
+    /// The bytes that go with it.
+    pub body: Option<Body>,
+}
+
+/// Something that was written to a database, to be written again in the same order after a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The database: `d1/NAME`, or `object/NAMESPACE/DIGITS`.
+    pub log: String,
+    /// What was done, in JSON.
+    pub did: String,
+}
+
+/// Everything that changed in one tick. It takes effect together or not at all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Rows that were replaced.
+    pub rows: Vec<Row>,
+    /// What was appended to the logs of databases.
+    pub turns: Vec<Turn>,
+    /// What happened, as JSON lines; empty unless the history is kept.
+    pub history: String,
+}
+
+impl Changes {
+    /// Whether there is nothing to write down.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.turns.is_empty() && self.history.is_empty()
+    }
+}
+
+/// How many calls there are before those that are over are forgotten.
+const FORGET_FROM: usize = 1_024;
+
+fn json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("what is written down is JSON")
+}
+
+/// A number in a key: keys are ordered as numbers are.
+fn digits(number: u64) -> String {
+    format!("{number:020}")
+}
+
+/// What has changed, one function for each kind.
+impl State {
+    pub fn take_changes(&mut self) -> Changes {
+        let mut changes = Changes { history: self.take_history(), ..Changes::default() };
+        self.changed_parts(&mut changes.rows);
+        self.changed_messages(&mut changes.rows);
+        self.changed_instances(&mut changes.rows);
+        self.changed_alarms(&mut changes.rows);
+        self.changed_databases(&mut changes.turns);
+        if !changes.is_empty() {
+            let value = Some(json(&self.numbers()));
+            changes.rows.push(Row { kind: "numbers", key: "all".into(), value, body: None });
+        }
+        changes
+    }
+
+    /// Forgets what nothing refers to any more: calls that are over, and the hosts of instances that have ended.
+    pub fn forget(&mut self) {
+        let ended = self.live.as_mut().map(|live| std::mem::take(&mut live.ended));
+        for name in ended.unwrap_or_default() {
+            let Some(host) = self.hosts.named(&name) else { continue };
+            // A closure that was not awaited may still run there; its host is then kept for good.
+            if !self.is_busy(host) && self.hosts[host].workflow_engine.take().is_some() {
+                self.hosts.remove(host);
+            }
+        }
+        // Looked at now and then, so that it costs little for each call.
+        if self.calls.len() < FORGET_FROM {
+            return;
+        }
+        let Some(first) = self.calls.forget_over() else { return };
+        let needed = self.calls.iter().filter_map(|flight| flight.outcome).min();
+        self.trace.forget_before(first.0, needed);
+    }
+
+    fn take_history(&mut self) -> String {
+        let Some(live) = &mut self.live else { return String::new() };
+        let mut text = String::new();
+        if live.tells {
+            live.told = self.trace.lines_from(live.told, &mut text);
+        }
+        self.trace.forget_events();
+        text
+    }
+
+    fn changed_parts(&mut self, rows: &mut Vec<Row>) {
+        let parts = self.live.as_mut().map(|live| std::mem::take(&mut live.parts));
+        for part in parts.unwrap_or_default() {
+            rows.push(match part {
+                Part::Object { bucket, key } => {
+                    let kept = self.services.r2.kept_object(&bucket, &key);
+                    let (value, body) = kept.map(|(object, body)| (json(&object), body)).unzip();
+                    Row { kind: "object", key: format!("{bucket}/{key}"), value, body }
+                }
+                Part::Upload { bucket, id } => {
+                    let value = self.services.r2.kept_upload(&bucket, &id);
+                    Row { kind: "upload", key: format!("{bucket}/{id}"), value, body: None }
+                }
+            });
+        }
+    }
+
+    fn changed_messages(&mut self, rows: &mut Vec<Row>) {
+        let changed = self.services.queues.take_kept().into_iter();
+        rows.extend(changed.map(|(queue, seq, kept)| {
+            let (key, value) = (format!("{queue}/{}", digits(seq)), kept.as_ref().map(json));
+            Row { kind: "message", key, value, body: None }
+        }));
+    }
+
+    fn changed_instances(&mut self, rows: &mut Vec<Row>) {
+        let changed = self.services.workflows.take_kept().into_iter();
+        rows.extend(changed.map(|(workflow, id, value)| Row {
+            kind: "instance",
+            key: format!("{workflow}/{id}"),
+            value,
+            body: None,
+        }));
+    }
+
+    fn changed_alarms(&mut self, rows: &mut Vec<Row>) {
+        let alarms = self.live.as_mut().map(|live| std::mem::take(&mut live.alarms));
+        for host in alarms.unwrap_or_default() {
+            let object = self.hosts.object(host);
+            let name = object.id.name().map(Arc::from);
+            // A handler that has begun and not ended is begun again, unless it has set or deleted its alarm.
+            let begun = object.alarm.running.filter(|_| !object.storage.alarm_touched());
+            let set = object.storage.kept_alarm();
+            let kept = match (begun, set) {
+                (Some(info), _) => Some((info.scheduled_time, info.retry_count)),
+                (None, set) => set.map(|at| (at, object.alarm.failures)),
+            };
+            let value = kept.map(|(at, failures)| json(&KeptAlarm { name, at, failures }));
+            rows.push(Row { kind: "alarm", key: object_key(&object.id), value, body: None });
+        }
+    }
+
+    fn changed_databases(&mut self, turns: &mut Vec<Turn>) {
+        let commits = self.services.d1.take_kept().into_iter();
+        turns.extend(commits.map(|(name, did)| Turn { log: format!("d1/{name}"), did }));
+        let Some(live) = &mut self.live else { return };
+        turns.extend(
+            std::mem::take(&mut live.turns)
+                .into_iter()
+                .map(|turn| Turn { log: format!("object/{}", turn.object), did: json(&turn) }),
+        );
+    }
+
+    fn numbers(&self) -> Numbers {
+        Numbers {
+            now: self.now,
+            calls: self.calls.next(),
+            told: self.live.as_ref().map_or(0, |live| live.told),
+            r2: self.services.r2.drawn(),
+            queues: self.services.queues.numbers(),
+            workflows: self.services.workflows.numbers(),
+        }
+    }
+}
+
+/// Whether there is anything left to do.
+impl State {
+    /// Whether no message waits, no instance runs, no alarm is set and no task has work.
+    pub fn is_at_rest(&self) -> bool {
+        let queues = &self.services.queues;
+        let empty = |queue| queues.waiting(queue).next().is_none() && queues.in_flight(queue) == 0;
+        let quiet = |host: &Host| {
+            let object = host.object.as_ref();
+            object.is_none_or(|object| {
+                object.alarm.running.is_none() && object.storage.kept_alarm().is_none()
+            })
+        };
+        self.queueing.consumed().all(empty)
+            && self.services.workflows.is_at_rest()
+            && self.hosts.iter().all(quiet)
+            && self.tasks.alive().all(|(_, task)| task.listens)
+    }
+}
+
+/// What the rest of the engine tells of changes that the services do not notice themselves.
+impl State {
+    /// The turn of an object has been committed.
+    pub fn note_turn(&mut self, host: HostId) {
+        let Some(live) = &mut self.live else { return };
+        let object = self.hosts.object(host);
+        let did = object.storage.take_redo();
+        if !did.is_empty() {
+            let (name, object) = (object.id.name().map(Arc::from), object_key(&object.id));
+            live.turns.push(ObjectTurn { object, name, did });
+        }
+        live.alarms.insert(host);
+    }
+
+    /// The alarm of an object may have changed.
+    pub fn note_alarm(&mut self, host: HostId) {
+        if let Some(live) = &mut self.live {
+            live.alarms.insert(host);
+        }
+    }
+
+    /// Whether a deliberate mistake is to be made.
+    pub fn has_flaw(&self, flaw: Flaw) -> bool {
+        self.live.as_ref().is_some_and(|live| live.flaw == Some(flaw))
+    }
+}
+
+fn object_key(id: &ObjectId) -> String {
+    format!("{}/{}", id.namespace(), id.hex())
+}

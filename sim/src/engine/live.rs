@@ -1,0 +1,103 @@
+//! What a cloud has that runs on the wall clock instead of in a simulation: randomness of its own, and a memory of what
+//! changed and is not written down yet.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::ids::HostId;
+use crate::services::r2::{self, Part};
+use crate::services::storage::Redo;
+use crate::services::workflow;
+use crate::values::rng::Rng;
+use crate::values::time::Time;
+
+pub(crate) struct Live {
+    /// Seeded by the operating system; what it draws is never repeated.
+    pub rng: Rng,
+    /// The parts of R2 that have changed.
+    pub parts: BTreeSet<Part>,
+    /// What the turns of objects did.
+    pub turns: Vec<ObjectTurn>,
+    /// Objects whose alarm may have changed.
+    pub alarms: BTreeSet<HostId>,
+    /// The names of hosts whose instance has ended; another instance may have them.
+    pub ended: Vec<String>,
+    /// How many events the history has told so far.
+    pub told: usize,
+    /// Whether the history is kept until it is taken.
+    pub tells: bool,
+    pub flaw: Option<Flaw>,
+}
+
+/// A deliberate mistake, so that a test can show that it would be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// The notification of a put is an event of its own, which a crash can separate from the put.
+    NotifiesLater,
+    /// A delivery that a restart has cut off counts as an attempt.
+    LeaseCounts,
+}
+
+impl Live {
+    pub fn new(entropy: u64, tells: bool, flaw: Option<Flaw>) -> Live {
+        Live {
+            rng: Rng::new(entropy),
+            parts: BTreeSet::new(),
+            turns: Vec::new(),
+            alarms: BTreeSet::new(),
+            ended: Vec::new(),
+            told: 0,
+            tells,
+            flaw,
+        }
+    }
+
+    /// An operation on workflows has taken effect.
+    pub fn note_workflow(&mut self, op: &workflow::Op) {
+        if let workflow::Op::Finish { engine, .. } = op {
+            self.ended.push(engine.host_name());
+        }
+    }
+
+    /// An operation on R2 has taken effect.
+    pub fn note_r2(&mut self, op: &r2::Op, reply: &Result<r2::Reply, r2::Error>) {
+        self.parts.extend(Part::of(op));
+        if let (r2::Op::CreateMultipartUpload { bucket, .. }, Ok(reply)) = (op, reply)
+            && let r2::Reply::MultipartUpload { upload_id, .. } = reply
+        {
+            self.parts.insert(Part::Upload { bucket: bucket.clone(), id: upload_id.clone() });
+        }
+    }
+}
+
+/// A turn of one object, to be done again after a restart.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ObjectTurn {
+    /// The namespace and the digits of the object.
+    #[serde(skip)]
+    pub object: String,
+    /// Its name, if it has one.
+    pub name: Option<Arc<str>>,
+    pub did: Vec<Redo>,
+}
+
+/// The alarm of an object as it is written down.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptAlarm {
+    pub name: Option<Arc<str>>,
+    pub at: Time,
+    pub failures: u32,
+}
+
+/// How far everything has been numbered, and the time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Numbers {
+    pub now: Time,
+    pub calls: u32,
+    pub told: usize,
+    pub r2: u64,
+    pub queues: (u64, u64),
+    pub workflows: (u64, u64),
+}

@@ -1,0 +1,212 @@
+//! A cloud that runs on the wall clock: the same engine as in a simulation, driven from outside.
+//!
+//! Time, requests and randomness come in, answers and changes come out. Nothing here reads a clock, a disk or a network:
+//! who drives the machine does. Nothing goes wrong in it but what goes wrong by itself.
+
+use std::rc::Rc;
+
+use crate::bindings::cloud::Cloud;
+use crate::choices::Source;
+use crate::choices::tape::Tape;
+use crate::engine::env::Env;
+use crate::engine::host::Host;
+use crate::engine::ids::HostId;
+use crate::engine::kept::Changes;
+use crate::engine::live::{Flaw, Live};
+use crate::engine::restore::RestoreError;
+use crate::engine::world::World;
+use crate::protocol::http::{Request, Response};
+use crate::protocol::outcome::Error;
+use crate::scenario::Scenario;
+use crate::values::body::Body;
+use crate::values::time::Time;
+
+/// How a machine is set up.
+#[derive(Clone, Debug, Default)]
+pub struct MachineConfig {
+    /// From the operating system: what seeds `Env::random` and `Env::unique`. Another one for each start.
+    pub entropy: u64,
+    /// What SQL's `random()` derives from. The same one at each start: turns that are done again draw what they drew.
+    pub salt: u64,
+    /// Whether [`Changes::history`] has what happened.
+    pub tells: bool,
+    /// A deliberate mistake, for tests.
+    pub flaw: Option<Flaw>,
+}
+
+/// A mounted system that is driven from outside.
+///
+/// ```
+/// use std::cell::RefCell;
+/// use std::rc::Rc;
+///
+/// use thunderhead_sim::{Body, Machine, MachineConfig, Request, Response, Time, r2};
+///
+/// let mount = |cloud: &mut thunderhead_sim::Cloud| {
+///     cloud.bucket("photos", r2::BucketConfig::default());
+///     cloud.worker("web").fetch(|env, request| async move {
+///         let photos = env.bucket("photos");
+///         if request.method == "PUT" {
+///             photos.put(&request.path, request.body.clone()).execute().await?;
+///         }
+///         let found = photos.get(&request.path).execute().await?.and_then(|object| object.body);
+///         Ok(Response::new(200, found.unwrap_or_else(Body::empty)))
+///     });
+/// };
+/// let ask = |machine: &Machine, method: &str, body: &str| {
+///     let answer = Rc::new(RefCell::new(None));
+///     let place = answer.clone();
+///     machine.request(Request::new(method, "/cat", body), move |given| *place.borrow_mut() = Some(given));
+///     machine.advance(Time::from_ms(5), usize::MAX);
+///     answer.take().expect("nothing takes time here").unwrap().body
+/// };
+///
+/// let mut first = Machine::new(&MachineConfig::default(), &mount);
+/// first.recover(Time::ZERO);
+/// ask(&first, "PUT", "meow");
+/// let changes = first.take_changes();
+///
+/// // Another process puts back what the first has written down.
+/// let mut second = Machine::new(&MachineConfig::default(), &mount);
+/// for row in changes.rows {
+///     second.restore_row(row.kind, &row.key, &row.value.unwrap(), row.body).unwrap();
+/// }
+/// second.recover(Time::ZERO);
+/// assert_eq!(ask(&second, "GET", "").text(), Some("meow"));
+/// ```
+pub struct Machine {
+    world: Rc<World>,
+    client: HostId,
+    migrations: u64,
+}
+
+impl Machine {
+    /// Mounts a system. What an earlier process has written down is put back next, and then comes
+    /// [`Machine::recover`].
+    pub fn new(config: &MachineConfig, mount: &dyn Fn(&mut Cloud)) -> Machine {
+        let scenario = Scenario { salt: config.salt, ..Scenario::default() };
+        let live = Live::new(config.entropy, config.tells, config.flaw);
+        let world = World::live(&scenario, &Source::Tape(Tape::benign()), live);
+        let mut cloud = Cloud { world: &world };
+        mount(&mut cloud);
+        let client = cloud.client_host("client");
+        let mut state = world.state();
+        let migrations = state.services.d1.forget_migrations();
+        state.services.queues.keep_changes();
+        state.services.workflows.keep_changes();
+        if config.flaw == Some(Flaw::LeaseCounts) {
+            state.services.queues.count_leases();
+        }
+        state.trace.forget_events();
+        drop(state);
+        Machine { world, client, migrations }
+    }
+
+    /// A hash of the migrations of the system's databases. What was written with others cannot be put back.
+    pub fn migrations(&self) -> u64 {
+        self.migrations
+    }
+
+    /// Puts back a [`Row`](crate::Row).
+    pub fn restore_row(
+        &mut self,
+        kind: &str,
+        key: &str,
+        value: &str,
+        body: Option<Body>,
+    ) -> Result<(), RestoreError> {
+        self.world.state().restore_row(kind, key, value, body)
+    }
+
+    /// Puts back a [`Turn`](crate::Turn); those of one log in their order.
+    pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
+        self.world.state().restore_turn(log, did)
+    }
+
+    /// Begins to run, after everything is put back. Deliveries that were cut off are due again and have not failed,
+    /// instances of workflows start anew and replay their journals, alarms are set. The time does not go back behind
+    /// that of the last change.
+    pub fn recover(&mut self, now: Time) {
+        let mut state = self.world.state();
+        state.now = state.now.max(now);
+        state.recover();
+        let hosts: Vec<HostId> = state.hosts.iter().map(Host::id).collect();
+        drop(state);
+        hosts.into_iter().for_each(|host| self.world.boot(host));
+    }
+
+    /// A request comes from outside, to the first worker that serves requests. What `done` is given may leave the process
+    /// when the changes that are taken next are durable.
+    pub fn request(&self, request: Request, done: impl FnOnce(Result<Response, Error>) + 'static) {
+        let mut serving = self.world.state();
+        let worker =
+            serving.hosts.iter().find(|host| host.fetch.is_some()).map(|host| host.name.clone());
+        let env = Env::within(&mut serving, &self.world, self.client);
+        drop(serving);
+        let work = async move {
+            done(match worker {
+                Some(worker) => env.fetch(&worker, request).await,
+                None => Err(Error::app("no worker serves requests")),
+            });
+        };
+        self.world.spawn(self.client, None, Box::pin(work));
+    }
+
+    /// Lets everything happen that is due at `now`, but at most `most` events. Returns when the next one is due: `now`
+    /// when there were more.
+    pub fn advance(&self, now: Time, most: usize) -> Option<Time> {
+        self.world.advance(now, most)
+    }
+
+    /// What has changed since this was last asked.
+    pub fn take_changes(&self) -> Changes {
+        let mut state = self.world.state();
+        let changes = state.take_changes();
+        state.forget();
+        changes
+    }
+
+    /// The time of the machine, which never goes back.
+    pub fn now(&self) -> Time {
+        self.world.state().now
+    }
+
+    /// Whether nothing is left to do until another request comes.
+    pub fn is_at_rest(&self) -> bool {
+        self.world.state().is_at_rest()
+    }
+
+    /// How much the engine holds.
+    pub fn size(&self) -> Size {
+        let state = self.world.state();
+        Size {
+            calls: state.calls.len(),
+            tasks: state.tasks.alive().count(),
+            hosts: state.hosts.len(),
+        }
+    }
+}
+
+/// How much the engine of a machine holds: what must not grow for as long as the process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Calls that are kept, most of them over.
+    pub calls: usize,
+    /// Tasks that have not ended.
+    pub tasks: usize,
+    /// Hosts, of workers, objects and instances of workflows.
+    pub hosts: usize,
+}
+
+impl Drop for Machine {
+    /// Futures and objects hold the world and the world holds them, so they are dropped first.
+    fn drop(&mut self) {
+        self.world.take_apart();
+    }
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("size", &self.size()).finish()
+    }
+}

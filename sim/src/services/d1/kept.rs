@@ -1,0 +1,40 @@
+//! What of D1 outlives the process that runs it: what was written, in order.
+
+use std::sync::Arc;
+
+use super::D1;
+use crate::values::hash::StableHasher;
+
+impl D1 {
+    /// Databases that are created from now on remember what is written to them, to be written down.
+    pub(crate) fn keep_changes(&mut self) {
+        self.lasting = true;
+    }
+
+    /// What was written since this was last asked: the database, and each commit as JSON.
+    pub(crate) fn take_kept(&mut self) -> Vec<(Arc<str>, String)> {
+        let databases = self.databases.iter_mut();
+        let commits = databases.flat_map(|(name, store)| {
+            store.take_unwritten().into_iter().map(|commit| (name.clone(), commit))
+        });
+        let json = |commit| serde_json::to_string(&commit).expect("a commit is JSON");
+        commits.map(|(name, commit)| (name, json(commit))).collect()
+    }
+
+    /// Forgets what was written, which is what the migrations wrote if nothing else has run. Returns a hash of it: a
+    /// database to which other migrations were applied cannot be read with these.
+    pub(crate) fn forget_migrations(&mut self) -> u64 {
+        StableHasher::of(&self.take_kept())
+    }
+
+    /// Writes again what was written down. Returns whether there is such a database.
+    pub(crate) fn restore_commit(
+        &mut self,
+        database: &str,
+        commit: &str,
+    ) -> Result<bool, serde_json::Error> {
+        let Some(store) = self.databases.get_mut(database) else { return Ok(false) };
+        store.restore(&serde_json::from_str(commit)?);
+        Ok(true)
+    }
+}

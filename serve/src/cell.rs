@@ -58,7 +58,7 @@ impl Cell {
                 Ok(machine) => machine,
                 Err(error) => return Err(ServeError::from(error)),
             };
-            // Whoever started this has waited for it until now.
+            // The thread that started this has waited for it until now.
             let _ = ready.send(());
             let ended = run(&config, machine, data, &taken, &metrics, &changed);
             failing.send_replace(true);

@@ -9,7 +9,7 @@ pub const BODY_MOST: u64 = 32 << 20;
 /// The most characters of a path with its query.
 const PATH_MOST: usize = 2_048;
 
-/// Why a request is refused: the status, and a sentence for whoever sent it.
+/// Why a request is refused: the status, and a sentence for its sender.
 pub type Refused = (StatusCode, &'static str);
 
 /// Looks at the head of a request.

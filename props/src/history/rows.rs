@@ -54,7 +54,7 @@ pub fn rows_before(trace: &Trace, event: usize) -> Rows<'_> {
     rows
 }
 
-/// Every change of a row of a table, whoever owns it, with the index of the event that kept it.
+/// Every change of a row of a table, of all owners, with the index of the event that kept it.
 pub fn changes<'a>(trace: &'a Trace, table: &str) -> impl Iterator<Item = (usize, &'a RowChange)> {
     trace.events().iter().enumerate().flat_map(move |(at, event)| {
         let changes: &[RowChange] = match &event.kind {

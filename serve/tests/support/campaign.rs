@@ -114,7 +114,7 @@ impl Campaign<'_> {
         let (name, bytes) = (format!("{halt}.jpg"), halt.as_bytes().to_vec());
         let mut client = Client::connect(server.address).unwrap();
         client.send("PUT", &format!("/acme/{name}"), &bytes).unwrap();
-        // A delivery comes after the answer; and whoever answers early has answered by then.
+        // A delivery comes after the answer, also after one that is sent too early.
         let answers = halt == "delivery" || self.mistake == Some(Mistake::AnswersEarly);
         let acknowledged = answers && client.answer().unwrap().0 == 201;
         server.halted();

@@ -25,7 +25,7 @@ export class AsyncLocalStorage {
       restore();
       throw error;
     }
-    // Whoever waits for the result goes on after the store was taken back.
+    // Code that waits for the result goes on after the store was taken back.
     if (typeof result?.then === "function") return Promise.resolve(result).finally(restore);
     restore();
     return result;

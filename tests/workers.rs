@@ -149,12 +149,16 @@ fn the_examples_answer_in_the_calm() {
     }
 }
 
-/// A Worker with the plainest mistake: what it does twice shows.
+/// A Worker with the plainest mistake: a message that comes twice is counted twice.
 const COUNTS: &str = "export default { async fetch(request, env) {
-    await env.DB.prepare('INSERT INTO visits (who) VALUES (?)').bind(new URL(request.url).pathname).run();
-    return new Response('counted', { status: 201 }); } };";
-const COUNTS_CONFIG: &str =
-    r#""name": "visits", "d1_databases": [{ "binding": "DB", "database_name": "visits" }]"#;
+    await env.SEEN.send(new URL(request.url).pathname);
+    return new Response('counted', { status: 201 }); },
+  async queue(batch, env) {
+    for (const message of batch.messages)
+      await env.DB.prepare('INSERT INTO visits (who) VALUES (?)').bind(message.body).run(); } };";
+const COUNTS_CONFIG: &str = r#""name": "visits", "d1_databases": [{ "binding": "DB", "database_name": "visits" }],
+    "queues": { "producers": [{ "binding": "SEEN", "queue": "seen" }],
+      "consumers": [{ "queue": "seen", "max_retries": 90, "retry_delay": 2 }] }"#;
 
 /// The folder of that Worker, whose table is made by migrations.
 fn counts(name: &str, storm: &str) -> PathBuf {

@@ -30,10 +30,6 @@ pub enum Fact<'a> {
     Removed(&'a [Arc<str>]),
     /// The bytes of an object were read.
     Read(&'a Object, &'a Body),
-    /// R2 has answered, by this call, what it holds under a key.
-    Looked(u32, &'a str),
-    /// An agent has R2's answer to this call.
-    Heard(u32),
     /// R2 sends a notification about a key to the queue, by this call.
     Tells(u32, &'a str),
     /// The notification of this call has become a message of the queue.
@@ -103,10 +99,6 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 Ok(Reply::Fetch(response)) => Some(Fact::Answered(*call, response)),
                 _ => None,
             },
-            EventKind::Return { call, outcome } if actor.starts_with(AGENT) => {
-                let head = matches!(trace.op(*call), Op::R2(r2::Op::Head { .. }));
-                (head && trace.outcome(*outcome).is_ok()).then_some(Fact::Heard(*call))
-            }
             EventKind::Return { call, outcome } if actor == BROWSER => {
                 match trace.outcome(*outcome) {
                     Ok(Reply::Fetch(response)) => Some(Fact::Fetched(*call, response)),
@@ -146,7 +138,7 @@ pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
 
 fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     match (op, outcome) {
-        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(call, op, reply),
+        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(op, reply),
         (Op::Notify { .. }, Ok(Reply::Queue(queue::Reply::Sent { id, .. }))) => {
             Some(Fact::Told(call, *id))
         }
@@ -166,9 +158,8 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     }
 }
 
-fn bucket<'a>(call: u32, op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
+fn bucket<'a>(op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
     match (op, reply) {
-        (r2::Op::Head { key, .. }, _) => Some(Fact::Looked(call, key)),
         (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object)),
         (_, r2::Reply::ObjectBody { object, body, .. }) => Some(Fact::Read(object, body)),
         (r2::Op::Delete { .. } | r2::Op::LifecycleDelete { .. }, r2::Reply::Deleted) => {

@@ -20,8 +20,6 @@ pub struct Story {
     history: History,
     row: Option<Row>,
     calls: u32,
-    /// The last call by which the agent looked at R2.
-    look: u32,
 }
 
 impl Story {
@@ -58,23 +56,6 @@ impl Story {
         let op = Op::Notify { queue: "uploads".into(), event };
         self.history.calls("r2", self.calls, op.clone());
         self.history.answered(self.calls, op, Ok(sent(message)));
-        self
-    }
-
-    /// R2 answers the agent what it holds. The answer is on its way.
-    pub fn looked(&mut self) -> &mut Story {
-        self.calls += 1;
-        self.look = self.calls;
-        let op = Op::R2(r2::Op::head("images", KEY));
-        self.history.calls("ORGANIZATION:acme", self.look, op.clone());
-        self.history.answered(self.look, op, Ok(Reply::R2(r2::Reply::NotFound)));
-        self
-    }
-
-    /// The agent has the last answer of R2.
-    pub fn heard(&mut self) -> &mut Story {
-        let reply = Reply::R2(r2::Reply::NotFound);
-        self.history.returns("ORGANIZATION:acme", self.look, reply);
         self
     }
 

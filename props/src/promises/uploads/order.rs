@@ -1,6 +1,6 @@
 //! R2's order decides: what the rows describe, and that they never go back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use thunderhead_sim::Trace;
 use thunderhead_sim::queue::Fate;
@@ -17,7 +17,7 @@ pub static LATEST_WINS: Promise = Promise::eventually(
 
 pub static NEVER_BACK: Promise = Promise::always(
     "no stale overwrite",
-    "a row that describes a newer upload or deletion, by its bytes and by what R2 has told the agent, is never changed back to an older one",
+    "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
     never_back,
 );
 
@@ -56,10 +56,8 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // How far each row has come in what its key has held; nothing yet at 0.
     let mut reached: BTreeMap<(&str, &str), (usize, Option<&str>)> = BTreeMap::new();
-    let mut heard = Heard::default();
     for (at, fact) in facts(trace) {
         let touched = contents.step(&fact);
-        heard.step(&fact, &contents);
         let Fact::Rows(..) = fact else { continue };
         for (organisation, name) in touched {
             let row = contents.board.get(organisation, name).map(|row| row.event);
@@ -69,9 +67,6 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
             }
             let key = format!("{organisation}/{name}");
             let held = contents.held(&key);
-            // Bytes that were there twice leave open which upload the row was about, until the agent has heard of
-            // the later one: from then on it is about that.
-            *far = heard.last(&key, held, *before).max(*far);
             // The least advance that explains the row: the same bytes may have been there twice.
             let next = (*far..=held.len()).find(|place| match place.checked_sub(1) {
                 None => row.is_none(),
@@ -85,39 +80,6 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
         }
     }
     Ok(())
-}
-
-/// What agents have heard of R2: places in what each key has held.
-#[derive(Default)]
-struct Heard<'a> {
-    looks: BTreeMap<u32, (&'a str, usize)>,
-    places: BTreeMap<&'a str, BTreeSet<usize>>,
-}
-
-impl<'a> Heard<'a> {
-    fn step(&mut self, fact: &Fact<'a>, contents: &Contents<'a>) {
-        match fact {
-            Fact::Looked(call, key) => {
-                self.looks.insert(*call, (key, contents.held(key).len()));
-            }
-            Fact::Heard(call) => {
-                if let Some((key, place)) = self.looks.get(call) {
-                    self.places.entry(key).or_default().insert(*place);
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The last place of which the agent has heard, where the key held what `row` says; 0 if there is none.
-    fn last(&self, key: &str, held: &[Option<String>], row: Option<&str>) -> usize {
-        let places = self.places.get(key).into_iter().flatten();
-        let says = |place: &&usize| match place.checked_sub(1) {
-            None => row.is_none(),
-            Some(change) => held[change].as_deref() == row,
-        };
-        places.rev().find(says).copied().unwrap_or(0)
-    }
 }
 
 fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
@@ -205,18 +167,6 @@ mod tests {
         again.row("two", "queued", None).stored("one", 3).row("one", "queued", None);
         assert_eq!(never_back(&again.trace()), Ok(()));
         assert!(never_back(&again.row("two", "queued", None).trace()).is_err());
-    }
-
-    #[test]
-    fn bytes_that_came_back_do_not_excuse_a_row_that_the_agent_knows_to_be_older() {
-        let mut twice = Story::default();
-        twice.stored("one", 1).looked().stored("two", 2).stored("one", 3);
-        // By its bytes, the row may be about the first upload, and then it goes forward.
-        twice.heard().row("one", "queued", None);
-        assert_eq!(never_back(&twice.clone().row("two", "queued", None).trace()), Ok(()));
-        twice.looked().heard();
-        let (trace, last) = twice.row("two", "queued", None).ended();
-        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
     }
 
     #[test]

@@ -106,6 +106,9 @@ fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
     let (entropy, salt, tells) = (u64::from_le_bytes(entropy), data.salt, config.tells);
     let settings = MachineConfig { entropy, salt, tells, flaw };
     let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
+    if let Some(namespace) = machine.unkept() {
+        return Err(DataError::Unkept(namespace));
+    }
     data.restore(&mut machine)?;
     machine.recover(clock::now());
     Ok(machine)

@@ -64,6 +64,25 @@ fn a_put_and_its_notification_are_changes_of_the_same_event() {
 }
 
 #[test]
+fn a_request_that_only_reads_changes_nothing() {
+    let mut driven = Driven::uploads();
+    let minute = Duration::from_secs(60);
+    assert_eq!(driven.ask("PUT", "/acme/cat.jpg?as=ann@acme", minute), Some(201));
+    assert!(!driven.machine.take_changes().is_empty());
+    assert_eq!(driven.ask("GET", "/acme?as=ann@acme", minute), Some(200));
+    let changes = driven.machine.take_changes();
+    assert!(changes.is_empty(), "{changes:?}");
+}
+
+#[test]
+fn what_would_be_lost_at_a_restart_is_told() {
+    let kept = Driven::uploads();
+    assert_eq!(kept.machine.unkept(), None);
+    let lost = Driven::new(&|cloud| cloud.kv("settings"));
+    assert_eq!(lost.machine.unkept().as_deref(), Some("settings"));
+}
+
+#[test]
 fn what_the_engine_holds_does_not_grow_with_what_it_has_done() {
     let mut driven = Driven::uploads();
     let mut largest = [Size { calls: 0, tasks: 0, hosts: 0 }; 2];

@@ -107,6 +107,11 @@ impl Machine {
         self.migrations
     }
 
+    /// A namespace of KV, if the system has one: what it holds is not among the changes, so a restart would lose it.
+    pub fn unkept(&self) -> Option<String> {
+        self.world.state().services.kv.names().next().map(Into::into)
+    }
+
     /// Puts back a [`Row`](crate::Row).
     pub fn restore_row(
         &mut self,

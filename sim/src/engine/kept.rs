@@ -143,8 +143,8 @@ impl State {
     }
 
     fn changed_alarms(&mut self, rows: &mut Vec<Row>) {
-        let alarms = self.live.as_mut().map(|live| std::mem::take(&mut live.alarms));
-        for host in alarms.unwrap_or_default() {
+        let Some(live) = &mut self.live else { return };
+        for host in std::mem::take(&mut live.alarms) {
             let object = self.hosts.object(host);
             let name = object.id.name().map(Arc::from);
             // A handler that has begun and not ended is begun again, unless it has set or deleted its alarm.
@@ -155,6 +155,14 @@ impl State {
                 (None, set) => set.map(|at| (at, object.alarm.failures)),
             };
             let value = kept.map(|(at, failures)| json(&KeptAlarm { name, at, failures }));
+            let before = match &value {
+                Some(value) => live.kept_alarms.insert(host, value.clone()),
+                None => live.kept_alarms.remove(&host),
+            };
+            // A turn that only reads leaves the alarm as it is, and then there is nothing to write.
+            if before == value {
+                continue;
+            }
             rows.push(Row { kind: "alarm", key: object_key(&object.id), value, body: None });
         }
     }

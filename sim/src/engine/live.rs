@@ -1,7 +1,7 @@
 //! What a cloud has that runs on the wall clock instead of in a simulation: randomness of its own, and a memory of what
 //! changed and is not written down yet.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,8 @@ pub(crate) struct Live {
     pub turns: Vec<ObjectTurn>,
     /// Objects whose alarm may have changed.
     pub alarms: BTreeSet<HostId>,
+    /// The alarms as they are written down.
+    pub kept_alarms: BTreeMap<HostId, String>,
     /// The names of hosts whose instance has ended; another instance may have them.
     pub ended: Vec<String>,
     /// How many events the history has told so far.
@@ -47,6 +49,7 @@ impl Live {
             parts: BTreeSet::new(),
             turns: Vec::new(),
             alarms: BTreeSet::new(),
+            kept_alarms: BTreeMap::new(),
             ended: Vec::new(),
             told: 0,
             tells,

@@ -78,6 +78,9 @@ impl State {
                 let object = self.hosts.object_mut(host);
                 object.storage.set_kept_alarm(Some(kept.at));
                 object.alarm.failures = kept.failures;
+                if let Some(live) = &mut self.live {
+                    live.kept_alarms.insert(host, value.into());
+                }
                 Ok(())
             }
             _ => Err(unreadable()),

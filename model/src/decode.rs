@@ -110,7 +110,8 @@ fn check_size(
         let detail = format!("{pixels} pixels, the limit is {} pixels", limits.pixels);
         return Err(ImageError::TooLarge { detail });
     }
-    let needed = pixels * memory::bytes_per_pixel(format, decoder.color_type(), content);
+    let needed = pixels * memory::bytes_per_pixel(format, decoder.color_type(), content)
+        + memory::row_bytes(format, width, content);
     if needed > limits.memory {
         let detail = format!("decoding takes {needed} bytes, the limit is {}", limits.memory);
         return Err(ImageError::TooLarge { detail });

@@ -138,7 +138,8 @@ fn check(content: &[u8]) -> Result<(), TestCaseError> {
     let (result, held) = most_held(|| decode(content, LIMITS));
     prop_assert!(
         held <= LIMITS.memory + CONSTANT + 4 * content.len() as u64,
-        "{held} bytes held for {result:?}"
+        "{held} bytes held for {:?}",
+        result.map(|picture| picture.dimensions())
     );
     Ok(())
 }
@@ -207,11 +208,46 @@ fn progressive(width: u16, height: u16) -> Vec<u8> {
 #[test]
 fn a_progressive_jpeg_holds_what_its_header_was_judged_by() {
     let jpeg = progressive(2_000, 1_000);
-    let nine_bytes = Limits { pixels: 2_000_000, memory: 2_000_000 * 9 };
+    // Nine bytes for each pixel, and the rows that are decoded at a time.
+    let nine_bytes = Limits { pixels: 2_000_000, memory: 2_000_000 * 9 + 2_000 * 192 };
     let (decoded, held) = most_held(|| decode(&jpeg, nine_bytes));
     assert!(!matches!(decoded, Err(ImageError::TooLarge { .. })), "{:?}", decoded.err());
     assert!(held <= nine_bytes.memory + CONSTANT, "{held} bytes held");
     assert!(held > 2_000_000 * 6, "only {held} bytes held: was it decoded as progressive?");
+}
+
+/// A JPEG with three components whose header says that it measures this, with so many samples across and down.
+fn sampled(width: u16, height: u16, samples: [u8; 3]) -> Vec<u8> {
+    let mut jpeg = progressive(width, height);
+    let frame = jpeg.windows(2).position(|pair| pair == [0xff, 0xc2]).expect("a frame");
+    jpeg[frame + 1] = 0xc0;
+    for (component, sample) in samples.into_iter().enumerate() {
+        jpeg[frame + 11 + 3 * component] = sample;
+    }
+    jpeg
+}
+
+#[test]
+fn a_wide_and_low_jpeg_is_judged_by_the_rows_that_are_decoded_at_a_time() {
+    let wide = sampled(60_000, 16, [0x22, 0x11, 0x11]);
+    let (decoded, held) = most_held(|| decode(&wide, LIMITS));
+    assert!(matches!(decoded, Err(ImageError::TooLarge { .. })), "{held} bytes held");
+    let (decoded, held) = most_held(|| decode(&wide, Limits { memory: 32 << 20, ..LIMITS }));
+    decoded.expect("a picture");
+    assert!(held > LIMITS.memory, "only {held} bytes held: the limit above was not needed");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_shape_of_a_jpeg_is_within_the_memory_limit(
+        width in any::<u16>(),
+        height in prop_oneof![1..64u16, any::<u16>()],
+        samples in [(1..=4u8, 1..=4u8), (1..=4u8, 1..=4u8), (1..=4u8, 1..=4u8)],
+    ) {
+        check(&sampled(width, height, samples.map(|(across, down)| across << 4 | down)))?;
+    }
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn bytes_per_pixel(format: ImageFormat, color: ColorType, content: &[
 /// What the decoder of a format holds for each pixel beside its output.
 fn beside_the_output(format: ImageFormat, color: ColorType, content: &[u8]) -> u64 {
     match format {
-        ImageFormat::Jpeg => 2 * jpeg_components(content),
+        ImageFormat::Jpeg => 2 * JpegFrame::of(content).components,
         // A canvas and a frame of four bytes each, and what the frame takes to decode.
         ImageFormat::WebP if webp_is_animated(content) => 15,
         // Planes in half the resolution, and the transparency as a picture of its own.
@@ -34,26 +34,56 @@ fn beside_the_output(format: ImageFormat, color: ColorType, content: &[u8]) -> u
     }
 }
 
-/// How many components the header of a JPEG tells of; the most that there can be if none is found.
-fn jpeg_components(content: &[u8]) -> u64 {
-    const MOST: u64 = 4;
-    let mut rest = content.get(2..).unwrap_or_default();
-    loop {
-        match rest {
-            [0xff, 0xff, ..] => rest = &rest[1..],
-            // Every start of a frame but the markers among them that are tables.
-            [0xff, 0xc0..=0xcf, _, _, _, _, _, _, _, components, ..]
-                if !matches!(rest[1], 0xc4 | 0xc8 | 0xcc) =>
-            {
-                return u64::from(*components).clamp(1, MOST);
+/// What the header of a JPEG tells about its frame.
+struct JpegFrame {
+    components: u64,
+    /// How many rows of pixels are decoded at a time.
+    rows: u64,
+}
+
+impl JpegFrame {
+    /// The most that there can be: four components, each with four rows of blocks.
+    const LARGEST: JpegFrame = JpegFrame { components: 4, rows: 4 * 8 };
+
+    /// The largest there can be if no frame is found.
+    fn of(content: &[u8]) -> JpegFrame {
+        let mut rest = content.get(2..).unwrap_or_default();
+        loop {
+            match rest {
+                [0xff, 0xff, ..] => rest = &rest[1..],
+                // Every start of a frame but the markers among them that are tables.
+                [0xff, 0xc0..=0xcf, _, _, _, _, _, _, _, components, each @ ..]
+                    if !matches!(rest[1], 0xc4 | 0xc8 | 0xcc) =>
+                {
+                    // Three bytes a component: its name, its samples across and down, its table.
+                    let described = each.chunks_exact(3).take(usize::from(*components));
+                    let down = described.map(|component| u64::from(component[1] & 0x0f)).max();
+                    return JpegFrame {
+                        components: u64::from(*components).clamp(1, Self::LARGEST.components),
+                        rows: 8 * down.unwrap_or(4).clamp(1, 4),
+                    };
+                }
+                [0xff, _, high, low, ..] => {
+                    let length = usize::from(u16::from_be_bytes([*high, *low]));
+                    rest = rest.get(2 + length..).unwrap_or_default();
+                }
+                [_, ..] => rest = &rest[1..],
+                [] => return Self::LARGEST,
             }
-            [0xff, _, high, low, ..] => {
-                let length = usize::from(u16::from_be_bytes([*high, *low]));
-                rest = rest.get(2 + length..).unwrap_or_default();
-            }
-            [_, ..] => rest = &rest[1..],
-            [] => return MOST,
         }
+    }
+}
+
+/// What the decoder of a format holds for the rows that it decodes at a time. It matters for pictures that
+/// are wide and low: a JPEG of one row is decoded as if it had a whole row of blocks.
+pub(super) fn row_bytes(format: ImageFormat, width: u32, content: &[u8]) -> u64 {
+    match format {
+        ImageFormat::Jpeg => {
+            let frame = JpegFrame::of(content);
+            // Two bytes for each coefficient of the rows, and up to three times as much for what is scaled up.
+            8 * u64::from(width) * frame.rows * frame.components
+        }
+        _ => 0,
     }
 }
 

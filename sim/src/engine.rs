@@ -17,6 +17,7 @@ pub(crate) mod invocations;
 pub mod kept;
 pub mod live;
 pub mod objects;
+pub(crate) mod outages;
 pub(crate) mod poll;
 pub(crate) mod queueing;
 pub mod restore;

@@ -147,7 +147,7 @@ fn tell<'a>(text: &mut String, promises: impl Iterator<Item = &'a Promise>) {
 fn faults() -> String {
     let mut text = String::from("Faults\n");
     for kind in fault::ALL {
-        let asked = if kind.explored { "" } else { "; only when a script asks for it" };
+        let asked = if kind.explored { "" } else { "; only when it is asked for" };
         let _ = writeln!(text, "  {:<14} {}{asked}", kind.name, kind.help);
     }
     text

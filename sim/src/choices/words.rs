@@ -29,6 +29,14 @@ pub(crate) const DELAYS: [Duration; 5] = [
     Duration::from_secs(600),
 ];
 
+/// How long an outage lasts that is drawn. The longer ones last until the storm is over.
+pub(crate) const OUTAGES: [Duration; 4] = [
+    Duration::from_secs(5),
+    Duration::from_secs(30),
+    Duration::from_secs(300),
+    Duration::from_secs(6 * 3600),
+];
+
 /// How long a crashed host stays down.
 pub(crate) const DOWNTIMES: [Duration; 4] = [
     Duration::from_millis(10),
@@ -42,6 +50,7 @@ const SESSION: &str = " in a session";
 /// Said of a call on which nobody can die, because no crash is left or the victim cannot crash.
 const SPENT: &str = " without a crash to spare";
 const LATE: &str = "late by ";
+const LASTS: &str = "lasts for ";
 const DOWN: &str = "down for ";
 const TRAVELS: &str = "travels for ";
 /// The three ways in which a host dies after a poll; only an object has writes to keep or to lose.
@@ -64,15 +73,15 @@ impl Tape {
     /// assert_eq!(Deviation::from_words(&words[0], FaultSet::explored()).unwrap(), tape.0[0]);
     /// ```
     pub fn in_words(&self, drawn: FaultSet) -> Vec<String> {
-        let mut late = false;
+        let mut before = None;
         let lines = self.0.iter().map(|line| {
-            // How late a call is follows on the fault that makes it late.
-            let told = if late { amount(line) } else { None };
+            // How strong a fault is follows on the fault.
+            let told = before.take().and_then(|fault| amount(fault, line));
             let (said, fault) = match told {
                 Some(said) => (said, None),
                 None => told_of(line, drawn),
             };
-            late = matches!(fault, Some(Fault::Delay | Fault::LateReply));
+            before = fault;
             let exact = Deviation::from_words(&said, drawn).as_ref() == Ok(line);
             if exact { said } else { line.to_string() }
         });
@@ -125,10 +134,15 @@ fn told_of(line: &Deviation, drawn: FaultSet) -> (String, Option<Fault>) {
     (format!("{said} ({nth})"), None)
 }
 
-/// How late a call is that was just said to be late.
-fn amount(line: &Deviation) -> Option<String> {
-    let late = line.site.kind == ChoiceKind::Amount;
-    let said = late.then(|| timed(LATE, &DELAYS, line, &place(&line.site)))??;
+/// How long the fault lasts that was just told, if it is one that lasts.
+fn amount(fault: Fault, line: &Deviation) -> Option<String> {
+    let (word, table) = match fault {
+        Fault::Delay | Fault::LateReply => (LATE, &DELAYS[..]),
+        Fault::Outage => (LASTS, &OUTAGES[..]),
+        _ => return None,
+    };
+    let of_it = line.site.kind == ChoiceKind::Amount;
+    let said = of_it.then(|| timed(word, table, line, &place(&line.site)))??;
     Some(format!("{said} ({})", counted(line.nth)))
 }
 
@@ -164,6 +178,7 @@ fn choice(said: &str, drawn: FaultSet) -> Result<(Site, u32, u32), String> {
     }
     for (word, kind, table) in [
         (LATE, ChoiceKind::Amount, &DELAYS[..]),
+        (LASTS, ChoiceKind::Amount, &OUTAGES[..]),
         (DOWN, ChoiceKind::Restart, &DOWNTIMES[..]),
         (TRAVELS, ChoiceKind::Latency, &LATENCIES[..]),
     ] {

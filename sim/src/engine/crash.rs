@@ -51,6 +51,19 @@ impl State {
         self.schedule(down, Scheduled::Restart { host });
     }
 
+    /// Every host that can crash and has something to lose crashes.
+    pub fn blackout(&mut self, call: CallId) {
+        let has_memory = |host: &&Host| match &host.object {
+            Some(object) => object.instance.is_some(),
+            // An instance of a workflow that has ended is no task any more.
+            None => !self.hosts.is_workflow_instance(&host.name) || self.is_busy(host.id()),
+        };
+        let up = self.hosts.iter().filter(|host| host.can_crash && host.up).filter(has_memory);
+        for host in up.map(Host::id).collect::<Vec<HostId>>() {
+            self.crash(host, Fault::Blackout, Some(call));
+        }
+    }
+
     /// The application panicked on a host that has to go on: the host crashes, and what it was about to send is lost.
     pub fn panicked(&mut self, host: HostId) {
         self.objects.aborted = None;

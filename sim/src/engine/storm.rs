@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::choices::words::DOWNTIMES;
 use crate::choices::{Choices, HostKey, Odds};
+use crate::engine::ids::HostId;
+use crate::engine::outages::Outages;
 use crate::engine::verdict::{Verdict, Wanted};
 use crate::protocol::fault::{Fault, FaultSet};
 use crate::protocol::op::Op;
@@ -11,6 +13,7 @@ use crate::protocol::site::{ChoiceKind, OpCode};
 use crate::scenario::Scenario;
 use crate::scenario::scripted_fault::{ScriptedFault, glob};
 use crate::values::call::CallClass;
+use crate::values::time::Time;
 
 /// Who makes a call, whom a crash would hit, and what is asked.
 pub(crate) struct Crossing<'a> {
@@ -18,9 +21,12 @@ pub(crate) struct Crossing<'a> {
     pub caller_name: &'a str,
     /// Whether there is a host that may die of it.
     pub can_crash: bool,
+    /// The service, worker or object that it is for.
+    pub target: HostId,
     pub op: &'a Op,
     pub code: OpCode,
     pub class: CallClass,
+    pub now: Time,
 }
 
 #[derive(Debug)]
@@ -32,6 +38,7 @@ pub(crate) struct Storm {
     reorders: bool,
     tables: [Table; CallClass::ALL.len()],
     rules: Vec<Active>,
+    outages: Outages,
 }
 
 /// The verdicts that can be drawn for one class of calls, those that kill a host last.
@@ -65,6 +72,7 @@ impl Storm {
             reorders: scenario.drawn_faults.contains(Fault::Reorder),
             tables,
             rules: rules.map(|rule| Active { rule, seen: 0, struck: 0 }).collect(),
+            outages: Outages::default(),
         }
     }
 
@@ -72,6 +80,7 @@ impl Storm {
         self.active = false;
         self.reorders = false;
         self.rules.clear();
+        self.outages.end();
     }
 
     /// Whether anything is drawn at all.
@@ -121,6 +130,11 @@ impl Storm {
     ) -> Option<(Fault, Verdict)> {
         if !self.active {
             return None;
+        }
+        if let Some(left) = self.outages.left(crossing.target, crossing.now)
+            && Fault::Outage.kind().classes.contains(&crossing.class)
+        {
+            return Some((Fault::Outage, Verdict::Outage(left)));
         }
         if !self.rules.is_empty()
             && let Some(verdict) = self.scripted(choices, crossing)
@@ -172,7 +186,7 @@ impl Storm {
         self.settle(choices, crossing, fault, wanted)
     }
 
-    /// Draws what the script leaves open about a fault, and takes a crash from the budget.
+    /// Draws what the script leaves open about a fault, takes a crash from the budget, begins an outage.
     fn settle(
         &mut self,
         choices: &mut Choices,
@@ -187,6 +201,9 @@ impl Storm {
             let (host, op) = (crossing.caller, crossing.code);
             choices.choose(ChoiceKind::Amount, host, op, of as u32, Odds::Even) as usize
         })?;
+        if let Verdict::Outage(length) = verdict {
+            self.outages.begin(crossing.target, crossing.now + length);
+        }
         Some((fault, verdict))
     }
 

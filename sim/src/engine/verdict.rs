@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::choices::words::DELAYS;
+use crate::choices::words::{DELAYS, OUTAGES};
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::Error;
@@ -27,10 +27,14 @@ pub(crate) enum Verdict {
     FalseExists(usize),
     /// The replica that answers has not heard of this many writes.
     StaleRead(u64),
+    /// The target is down for so long, and refuses this call and every other.
+    Outage(Duration),
     /// A host dies before the effect.
     CrashBefore,
     /// A host dies after the effect, before the reply.
     CrashAfter,
+    /// All hosts die after the effect, before the reply.
+    Blackout,
 }
 
 /// How strong a script wants a fault to be; what it leaves open is drawn.
@@ -93,17 +97,32 @@ impl Verdict {
             Fault::StaleRead => {
                 Verdict::StaleRead(code.map_or_else(|| LAGS[amount(LAGS.len())], u64::from))
             }
+            Fault::Outage => Verdict::Outage(by.unwrap_or_else(|| OUTAGES[amount(OUTAGES.len())])),
             Fault::CrashBefore => Verdict::CrashBefore,
             Fault::CrashAfter => Verdict::CrashAfter,
+            Fault::Blackout => Verdict::Blackout,
             // These have no call classes, so they strike no call.
             Fault::Reorder | Fault::Mood | Fault::Evict | Fault::Crash => return None,
         })
     }
 
-    /// How late the request or the reply is, for the trace.
+    /// How the request travels.
+    pub fn request(&self, op: &Op) -> Transit {
+        match self {
+            Verdict::Request(transit) => transit.clone(),
+            Verdict::Outage(_) => {
+                let error = op.refusals().into_iter().next();
+                Transit::Refused(error.unwrap_or(Error::NetworkLost))
+            }
+            _ => Transit::Usual,
+        }
+    }
+
+    /// How late the request or the reply is, or how long its target is still down, for the trace.
     pub fn late_by(&self) -> Option<Duration> {
         match self {
             Verdict::Request(Transit::After(by)) | Verdict::Reply(Transit::After(by)) => Some(*by),
+            Verdict::Outage(left) => Some(*left),
             _ => None,
         }
     }

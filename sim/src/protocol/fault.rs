@@ -255,6 +255,22 @@ faults! {
         explored: false,
         by: true,
     }
+    Outage {
+        id: 16,
+        name: "outage",
+        help: "from this call on its target, a service, a worker or an object, refuses every call (by = \"10m\")",
+        told: "from {calls} on, its target is down{for}",
+        classes: &[
+            CallClass::Service,
+            CallClass::Fetch,
+            CallClass::Rpc,
+            CallClass::Ai,
+            CallClass::Create,
+            CallClass::Read,
+        ],
+        explored: false,
+        by: true,
+    }
     Evict {
         id: 10,
         name: "evict",
@@ -287,6 +303,15 @@ faults! {
         crash: true,
         on_host: true,
         code: Codes::In(1..=1),
+    }
+    Blackout {
+        id: 17,
+        name: "blackout",
+        help: "every host dies at once, after the effect of this call and before its reply",
+        told: "every host dies on {calls}, after the effect",
+        classes: &[CallClass::Service, CallClass::Ai, CallClass::Create, CallClass::Read],
+        explored: false,
+        crash: true,
     }
 }
 

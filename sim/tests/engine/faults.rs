@@ -99,6 +99,54 @@ fn late_replies_are_drawn_when_they_are_asked_for() {
 }
 
 #[test]
+fn an_outage_refuses_every_call_to_its_target_until_it_is_over() {
+    let by = Some(Duration::from_secs(10));
+    let outage = ScriptedFault { by, ..ScriptedFault::once(Fault::Outage, "r2.put") };
+    let run = play(uploads(&[0, 4_000, 20_000]), vec![outage]);
+    let faults = lines(&run, "FAULT");
+    assert_eq!(faults.len(), 2, "{}", run.trace);
+    assert!(faults[0].starts_with("web FAULT outage on #1 by 10.000s"), "{}", faults[0]);
+    assert!(faults[1].contains("outage") && faults[1].contains("by 6.000s"), "{}", faults[1]);
+    let puts = lines(&run, "effect").iter().filter(|line| line.contains("r2.put")).count();
+    assert_eq!(puts, 1, "{}", run.trace);
+    assert_eq!(lines(&run, "log"), ["worker log got 2"]);
+}
+
+#[test]
+fn an_outage_of_one_service_spares_the_others() {
+    let by = Some(Duration::from_secs(10));
+    let outage = ScriptedFault { by, ..ScriptedFault::once(Fault::Outage, "fetch web/*") };
+    let run = play(uploads(&[0, 20_000]), vec![outage]);
+    assert_eq!(lines(&run, "FAULT"), ["client FAULT outage on #0 by 10.000s"]);
+    assert_eq!(lines(&run, "return #0"), ["client return #0 error: Network connection lost."]);
+    assert_eq!(lines(&run, "log"), ["worker log got 1"]);
+}
+
+#[test]
+fn a_blackout_ends_every_host_after_the_effect() {
+    let run = one(ScriptedFault::once(Fault::Blackout, "r2.put"));
+    assert_eq!(lines(&run, "CRASH").len(), 2, "{}", run.trace);
+    assert_eq!(count(&run, "effect #1"), 1);
+    assert_eq!(count(&run, "return #1"), 0);
+    assert_eq!(count(&run, "boot"), 2, "{}", run.trace);
+    assert_eq!(lines(&run, "log"), ["worker log got 0"]);
+}
+
+#[test]
+fn outages_and_blackouts_are_drawn_when_they_are_asked_for() {
+    for (fault, told) in [(Fault::Outage, "outage"), (Fault::Blackout, "blackout")] {
+        let faults: FaultSet = [fault].into_iter().collect();
+        let scenario =
+            Scenario { requests: uploads(&[0, 3]), drawn_faults: faults, ..Scenario::default() };
+        let drawn = (0..50).any(|seed| {
+            let source = Source::Random { seed, swarm: Swarm::of_seed(seed, faults) };
+            count(&simulate(&scenario, &source, &mount).unwrap(), told) > 0
+        });
+        assert!(drawn && !FaultSet::explored().contains(fault), "{fault}");
+    }
+}
+
+#[test]
 fn a_duplicate_takes_effect_twice_and_answers_once() {
     let run = one(ScriptedFault::once(Fault::Duplicate, "r2.put"));
     assert_eq!(count(&run, "effect #1"), 2);

@@ -103,6 +103,7 @@ impl State {
             return self.crash(caller, Fault::CrashAfter, Some(call));
         }
         match verdict {
+            Some(Verdict::Blackout) => self.blackout(call),
             Some(Verdict::Reply(Transit::Never)) => {
                 self.schedule(PATIENCE, Scheduled::GiveUp { call });
             }

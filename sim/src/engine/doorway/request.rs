@@ -110,9 +110,11 @@ impl State {
             caller: caller.key,
             caller_name: &caller.name,
             can_crash: victim.can_crash,
+            target: flight.target,
             op: self.trace.op(call.0),
             code: flight.code,
             class: flight.class,
+            now: self.now,
         };
         let once = flight.once;
         let verdict = self.storm.verdict(&mut self.choices, &crossing);
@@ -137,10 +139,7 @@ impl State {
             let by = verdict.late_by().map(|by| by.as_millis() as u64);
             self.record(caller, EventKind::Fault { call: Some(call.0), fault, by });
         }
-        let request = match &verdict {
-            Verdict::Request(transit) => transit.clone(),
-            _ => Transit::Usual,
-        };
+        let request = verdict.request(self.trace.op(call.0));
         let flight = &mut self.calls[call];
         (flight.fault, flight.verdict) = (Some(fault), Some(Box::new(verdict)));
         if fault == Fault::CrashBefore && crashes_caller(class) {

@@ -18,9 +18,14 @@ impl FaultSet {
         ALL.iter().filter(|kind| kind.explored).map(|kind| kind.fault).collect()
     }
 
-    /// Crashes on every call and after every poll, and no other fault.
+    /// Every fault that a system can be asked to survive: a notification that is lost for ever is told by nothing.
+    pub fn survivable() -> FaultSet {
+        ALL.iter().map(|kind| kind.fault).filter(|fault| *fault != Fault::LoseEvent).collect()
+    }
+
+    /// Crashes of one host, on every call and after every poll, and no other fault.
     pub fn crashes() -> FaultSet {
-        ALL.iter().map(|kind| kind.fault).filter(|fault| fault.is_crash()).collect()
+        FaultSet::explored().iter().filter(|fault| fault.is_crash()).collect()
     }
 
     /// Whether `fault` is in the set.

@@ -59,7 +59,10 @@ fn places(rules: &[ScriptedFault]) -> Vec<Vec<u32>> {
 
 fn sentence(rule: &ScriptedFault, places: &[u32]) -> String {
     let who = who_dies(&rule.on);
-    let (calls, many) = calls(rule, places, rule.fault.is_crash() && rule.on.caller() == Some(who));
+    let told = rule.fault.kind().told;
+    // "Its" call is that of the host which the sentence has just named.
+    let own = told.contains("{who}") && rule.on.caller() == Some(who);
+    let (calls, many) = calls(rule, places, own);
     let by = rule.by.map(duration_text);
     let by = |before: &str| by.as_ref().map_or(String::new(), |by| format!("{before}{by}"));
     let code = rule.code.map_or(String::new(), |code| format!(" ({code})"));
@@ -72,11 +75,11 @@ fn sentence(rule: &ScriptedFault, places: &[u32]) -> String {
         ("{s}", pick("s", "").to_string()),
         ("{y}", pick("y", "ies").to_string()),
         ("{by}", by(" by ")),
+        ("{for}", by(" for ")),
         ("{down}", by(" and is down for ")),
         ("{code}", code),
     ];
-    let told = rule.fault.kind().told.to_string();
-    gaps.iter().fold(told, |told, (gap, words)| told.replace(gap, words))
+    gaps.iter().fold(told.to_string(), |told, (gap, words)| told.replace(gap, words))
 }
 
 /// The calls that a rule strikes, and whether those are several.
@@ -223,6 +226,10 @@ mod tests {
         }
         let late = one(Fault::LateReply, "r2.get", 0, 1);
         assert_eq!(late, "the reply to the first r2.get is late");
+        let down = one(Fault::Outage, "r2.get", 0, 1);
+        assert_eq!(down, "from the first r2.get on, its target is down");
+        let black = one(Fault::Blackout, "web>r2.put", 0, 1);
+        assert_eq!(black, "every host dies on the first web>r2.put, after the effect");
         assert_eq!(one(Fault::LoseEvent, "r2.notify", 1, 1), "the second r2.notify is lost");
     }
 }

@@ -9,6 +9,7 @@ mod comparisons;
 mod generations;
 mod ids;
 mod json;
+mod patience;
 mod relay;
 mod uploads;
 

@@ -51,6 +51,8 @@ pub enum Strategy {
     Random,
     /// Like `Random`, with deliveries ordered by changing priorities.
     Pct,
+    /// Like `Random`, with every fault that can be survived, in storms of a minute to days.
+    Weather,
     /// Every run of the smallest workload within bounds.
     Enumerate,
     /// Variations of the runs that showed something new.
@@ -59,8 +61,8 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy.
-    pub const ALL: [Strategy; 4] =
-        [Strategy::Random, Strategy::Pct, Strategy::Enumerate, Strategy::Guided];
+    pub const ALL: [Strategy; 5] =
+        [Strategy::Random, Strategy::Pct, Strategy::Enumerate, Strategy::Guided, Strategy::Weather];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -69,6 +71,15 @@ impl Strategy {
             Strategy::Pct => "pct",
             Strategy::Enumerate => "enumerate",
             Strategy::Guided => "guided",
+            Strategy::Weather => "weather",
+        }
+    }
+
+    /// The faults that it draws when none are named.
+    pub fn faults(self) -> FaultSet {
+        match self {
+            Strategy::Weather => FaultSet::survivable(),
+            _ => FaultSet::explored(),
         }
     }
 }
@@ -147,6 +158,7 @@ impl Search<'_> {
         match self.strategy {
             Strategy::Random => self.seeds(Seeded::Random, &mut tally, &mut ended)?,
             Strategy::Pct => self.seeds(Seeded::Pct, &mut tally, &mut ended)?,
+            Strategy::Weather => self.seeds(Seeded::Weather, &mut tally, &mut ended)?,
             Strategy::Guided => self.guided(&mut tally, &mut ended)?,
             Strategy::Enumerate => complete = Some(self.enumerate(&mut tally, &mut ended)?),
         }

@@ -1,8 +1,8 @@
 //! From a seed to a run: the one place that decides what a seed means.
 
 use thunderhead_sim::{
-    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Timing, shrink,
-    simulate,
+    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Time, Timing,
+    limits, shrink, simulate,
 };
 
 use crate::promise::{Check, Violation, judge};
@@ -15,10 +15,16 @@ pub enum Strategy {
     Random,
     /// Like `Random`, with deliveries ordered by changing priorities.
     Pct,
+    /// Like `Random`, in storms of a minute to days.
+    Weather,
 }
 
 /// How many times a priority changes in a run of [`Strategy::Pct`].
 const PCT_DEPTH: u32 = 3;
+
+/// How long a storm of [`Strategy::Weather`] can last, in minutes: within the patience of a client, beyond the pauses
+/// between tries, beyond the budgets of retries, and beyond what a system keeps for a day.
+const MINUTES: [u64; 4] = [1, 10, 6 * 60, 3 * 24 * 60];
 
 /// The scenario and the source of choices that `seed` stands for.
 pub fn of_seed(
@@ -40,18 +46,34 @@ pub fn of_seed_among(
 ) -> (Scenario, Source) {
     let root = Rng::new(seed);
     let timing = match strategy {
-        Strategy::Random => Timing::Latency,
+        Strategy::Random | Strategy::Weather => Timing::Latency,
         Strategy::Pct => Timing::Order,
     };
     let requests = system.workload(&mut root.fork("workload"));
-    let scenario =
+    let mut scenario =
         Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() };
+    if strategy == Strategy::Weather {
+        lengthen(&mut scenario, &mut root.fork("weather"));
+    }
     let swarm = Swarm::of_seed(seed, faults);
     let source = match strategy {
-        Strategy::Random => Source::Random { seed, swarm },
+        Strategy::Random | Strategy::Weather => Source::Random { seed, swarm },
         Strategy::Pct => Source::Pct { seed, swarm, depth: PCT_DEPTH },
     };
     (scenario, source)
+}
+
+/// Draws how long the storm lasts, and whether the requests are spread over it or stay close together.
+fn lengthen(scenario: &mut Scenario, rng: &mut Rng) {
+    let minutes = MINUTES[rng.below(MINUTES.len() as u32) as usize];
+    scenario.storm_ends_at = Time::from_ms(minutes * 60_000);
+    // A client that asks every few seconds is busy for long without being lost.
+    scenario.max_steps = limits::STEPS.most as u32;
+    if rng.below(2) == 1 {
+        for request in &mut scenario.requests {
+            request.at = Time::from_ms(request.at.as_ms() * minutes);
+        }
+    }
 }
 
 /// The scenario whose runs are enumerated: the smallest workload, order instead of latency.
@@ -111,4 +133,29 @@ pub fn smallest(system: &System, variant: &Variant, case: Case, violated: &str) 
         };
         violations.iter().any(|violation| violation.promise == violated).then_some(run)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use thunderhead_sim::ClientRequest;
+
+    use super::*;
+
+    #[test]
+    fn weather_draws_every_length_with_requests_spread_over_it_or_close_together() {
+        let requests = vec![ClientRequest::new(Time::from_ms(250), "GET", "/", "")];
+        let drawn: BTreeSet<(u64, u64)> = (0..64)
+            .map(|seed| {
+                let requests = requests.clone();
+                let mut scenario = Scenario { requests, ..Scenario::default() };
+                lengthen(&mut scenario, &mut Rng::new(seed));
+                let minutes = scenario.storm_ends_at.as_ms() / 60_000;
+                (minutes, scenario.requests[0].at.as_ms() / 250)
+            })
+            .collect();
+        let wanted = MINUTES.iter().flat_map(|minutes| [(*minutes, 1), (*minutes, *minutes)]);
+        assert_eq!(drawn, wanted.collect());
+    }
 }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
 use thunderhead_props::{Expected, Name, System, Variant};
-use thunderhead_sim::FaultSet;
 
 use super::keeping::Keeping;
 use super::progress::Progress;
@@ -43,6 +42,11 @@ pub struct Args {
     #[command(flatten)]
     pub model: model::Arg,
 }
+
+/// The strategies that a check goes through. Weather has to be asked for by name: what it breaks in the references is
+/// known, and `docs/findings.md` lists it.
+const STRATEGIES: [Strategy; 4] =
+    [Strategy::Random, Strategy::Pct, Strategy::Enumerate, Strategy::Guided];
 
 /// One line of the table.
 struct Checked<'a> {
@@ -158,7 +162,7 @@ fn one<'a>(
         Expected::Holds => Vec::new(),
         Expected::Refuted(promises) => promises.clone(),
     };
-    for (at, strategy) in Strategy::ALL.into_iter().enumerate() {
+    for (at, strategy) in STRATEGIES.into_iter().enumerate() {
         let search = Search {
             system,
             variant,
@@ -167,7 +171,7 @@ fn one<'a>(
             runs: budget.args.runs.unwrap_or(u64::MAX),
             max_crashes: 3,
             max_deviations: 2,
-            faults: FaultSet::explored(),
+            faults: strategy.faults(),
             requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough: enough.clone(),
@@ -176,7 +180,7 @@ fn one<'a>(
         let findings =
             search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |runs| {
                 tick(before + runs);
-                budget.lasts(at + 1, Strategy::ALL.len())
+                budget.lasts(at + 1, STRATEGIES.len())
             })?;
         let Findings { runs, complete, seen: now, broken, .. } = findings;
         line.runs += runs;

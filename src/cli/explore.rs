@@ -30,7 +30,7 @@ pub struct Args {
     /// The first seed: run number n has seed S + n.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How runs are chosen: random, pct, enumerate or guided.
+    /// How runs are chosen: random, pct, weather, enumerate or guided.
     #[arg(long, default_value = "random", value_parser = strategy)]
     strategy: Strategy,
     /// How many crashes a run may draw.
@@ -99,7 +99,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         runs: args.runs.unwrap_or(usual),
         max_crashes: args.max_crashes,
         max_deviations: args.max_deviations,
-        faults: if args.faults.is_empty() { FaultSet::explored() } else { faults },
+        faults: if args.faults.is_empty() { args.strategy.faults() } else { faults },
         requests,
         jobs: jobs(args.jobs),
         enough: Vec::new(),

@@ -12,6 +12,8 @@ use thunderhead_sim::{
     ClientRequest, Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Time,
 };
 
+use crate::systems::patience::Patience;
+
 /// The relay, one correct implementation and three with a planted bug each.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     let reference = Variant::holds(
@@ -43,18 +45,21 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         .with_promises(RELAY)
 });
 
+const PATIENCE: Patience =
+    Patience { pause: Duration::from_secs(2), even: 40, longest: Duration::from_secs(2 * 3600) };
+
 fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue("uploads", QueueConfig::default());
     let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
     cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
     cloud.bucket("receipts", BucketConfig::default());
     cloud.worker("web").fetch(store);
-    // Retries outlast the storm, so nothing ends in a dead-letter queue the relay does not have.
+    // Retries outlast an outage of days, so nothing ends in a dead-letter queue the relay does not have.
     let consumer = ConsumerConfig {
         max_batch_size: 2,
         max_batch_timeout: Duration::from_secs(1),
         max_retries: 100,
-        retry_delay: Duration::from_secs(2),
+        retry_delay: PATIENCE.pause,
         ..ConsumerConfig::default()
     };
     let consume = move |env, batch| consume(env, batch, write);
@@ -101,7 +106,7 @@ async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Erro
 fn settle(message: &Message, written: Result<(), Error>) {
     match written {
         Ok(()) => message.ack(),
-        Err(_) => message.retry(),
+        Err(_) => PATIENCE.retry(message),
     }
 }
 

@@ -136,7 +136,11 @@ impl Calm<'_> {
     }
 
     fn play(&self, requests: Vec<ClientRequest>, gap: Gap, weather: Weather) -> Left {
-        let scenario = Scenario { requests, salt: weather.salt(), ..Scenario::default() };
+        // Latencies vary until then, and they have to for every request.
+        let last = requests.iter().map(|request| request.at).max().unwrap_or(Time::ZERO);
+        let storm_ends_at = Scenario::default().storm_ends_at + (last - Time::ZERO);
+        let scenario =
+            Scenario { requests, storm_ends_at, salt: weather.salt(), ..Scenario::default() };
         let played = search::play(self.variant, &scenario, &weather.source()).ok()?;
         let counts = gap != Gap::Close || is_serial(&played.trace, &scenario.requests);
         (counts && played.end == End::Quiet).then(|| Rc::new(remains(&played.trace)))

@@ -16,3 +16,4 @@ mod mistakes;
 mod relay;
 mod search;
 mod uploads;
+mod weather;

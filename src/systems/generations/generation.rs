@@ -27,6 +27,8 @@ const RETRY: Duration = Duration::from_secs(5);
 /// The object looks at its tasks again after as long as they have taken so far, within these bounds.
 const LOOK_MIN: Duration = Duration::from_secs(20);
 const LOOK_MAX: Duration = Duration::from_secs(300);
+/// The platform tries a failed alarm six times again. Two of them are left for those that get lost.
+const RETRIES_TRUSTED: u32 = 4;
 /// How long after the last request to the bucket nothing of it is on its way any more.
 const SETTLED: Duration = Duration::from_secs(900);
 
@@ -55,8 +57,14 @@ impl DurableObject for Generation {
         methods!(self, method, args => async create, progress, webhook, async watch)
     }
 
-    async fn alarm(&self, _: AlarmInfo) -> Result<(), Error> {
-        self.resume().await
+    /// The platform tries an alarm again a few times and then drops it, so the last try sets another one.
+    async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
+        match self.resume().await {
+            Err(_) if info.retry_count >= RETRIES_TRUSTED => {
+                self.wake_by(self.env.now() + LOOK_MAX)
+            }
+            result => result,
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use std::time::Duration;
 use thunderhead_sim::{Env, Error, Request, Response};
 
 use super::names::AGENT;
+use crate::systems::patience::Patience;
 
-const PAUSE: Duration = Duration::from_secs(1);
+const PATIENCE: Patience =
+    Patience { pause: Duration::from_secs(1), even: 100, longest: Duration::from_secs(60) };
 
 /// `GET /acme?as=ann@acme` opens the list in a tab, which stays open until the browser dies.
 pub async fn open(env: Env, request: Request) -> Result<Response, Error> {
@@ -20,9 +22,11 @@ pub async fn open(env: Env, request: Request) -> Result<Response, Error> {
 /// A connection that is lost may have lost messages with it, so every new one begins with asking.
 async fn show(env: &Env, path: &str) {
     let organisation = path.trim_start_matches('/').split('?').next().unwrap_or_default();
+    let mut tries = 0;
     loop {
         let agent = env.durable_object(AGENT).get_by_name(organisation);
         if let Ok(socket) = agent.connect().await {
+            tries = 0;
             loop {
                 if !fetch(env, path).await {
                     return;
@@ -32,16 +36,19 @@ async fn show(env: &Env, path: &str) {
                 }
             }
         }
-        env.sleep(PAUSE).await;
+        tries += 1;
+        env.sleep(PATIENCE.after(tries)).await;
     }
 }
 
 /// Asks until there is an answer; whether it is the list.
 async fn fetch(env: &Env, path: &str) -> bool {
+    let mut tries = 0;
     loop {
+        tries += 1;
         match env.fetch("web", Request::new("GET", path, "")).await {
             Ok(response) if response.status < 500 => return response.status == 200,
-            _ => env.sleep(PAUSE).await,
+            _ => env.sleep(PATIENCE.after(tries)).await,
         }
     }
 }

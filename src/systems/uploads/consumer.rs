@@ -9,6 +9,11 @@ use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, parse_key};
 use crate::systems::json;
+use crate::systems::patience::Patience;
+
+/// With dead letters, of which there are a hundred tries. A message of the other queue is dead before it gets there.
+const PATIENCE: Patience =
+    Patience { pause: Duration::from_secs(60), even: 5, longest: Duration::from_secs(3600) };
 
 /// The two queues it consumes. A dead letter is tried again at leisure: whatever made it fail was
 /// not its own fault, since what is wrong with a message itself is never tried again.
@@ -22,7 +27,7 @@ pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
     };
     let dead = ConsumerConfig {
         max_retries: 100,
-        retry_delay: Duration::from_secs(60),
+        retry_delay: PATIENCE.pause,
         dead_letter_queue: None,
         ..uploads.clone()
     };
@@ -36,7 +41,7 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
             Ok(()) => message.ack(),
             Err(error) => {
                 env.log(format!("message {} fails: {error}", message.id().short()));
-                message.retry();
+                PATIENCE.retry(message);
             }
         }
     }

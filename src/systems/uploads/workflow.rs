@@ -104,8 +104,8 @@ impl Classification {
     /// Calls the agent in a step, by a new stub each time: one that has seen a reset stays broken.
     async fn tell(&self, name: &str, method: &'static str, about: Json) -> Result<Body, Error> {
         let args = self.about(about).to_string();
-        // As patient as an outage of hours needs.
-        let patient = StepConfig::retries(60, Duration::from_secs(10), Backoff::Linear);
+        // As patient as an outage of three days needs.
+        let patient = StepConfig::retries(240, Duration::from_secs(10), Backoff::Linear);
         let call = || {
             let (env, params, _) = self.parts();
             let args = args.clone();

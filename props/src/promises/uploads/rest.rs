@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::{Body, Request, Trace};
 
-use super::contents::{Contents, short};
+use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use crate::promise::{Finding, Promise};
@@ -25,6 +25,12 @@ pub static UP_TO_DATE: Promise = Promise::eventually(
     "clients see the end",
     "when all is quiet, every client that is connected has fetched the final state",
     up_to_date,
+);
+
+pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually(
+    "only a bad picture fails",
+    "when all is quiet, a row is failed only if the model has refused its bytes for good, never because of the weather",
+    good_is_classified,
 );
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
@@ -75,6 +81,29 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
+fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let mut bytes: BTreeMap<String, &Body> = BTreeMap::new();
+    let mut refused = BTreeSet::new();
+    for (_, fact) in facts(trace) {
+        contents.step(&fact);
+        match fact {
+            Fact::Read(object, body) => {
+                bytes.insert(event_id(&object.key, &object.etag), body);
+            }
+            Fact::Refused(body) => drop(refused.insert(body)),
+            _ => {}
+        }
+    }
+    for (organisation, row) in contents.board.rows().filter(|(_, row)| row.status == "failed") {
+        if !bytes.get(row.event).is_some_and(|bytes| refused.contains(bytes)) {
+            let message = format!("{organisation}/{} is failed; no model refused it", row.name);
+            return Err(Finding::missing(message));
+        }
+    }
+    Ok(())
+}
+
 fn up_to_date(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let (mut connected, mut asked) = (BTreeSet::new(), BTreeMap::new());
@@ -113,6 +142,8 @@ fn up_to_date(trace: &Trace) -> Result<(), Finding> {
 
 #[cfg(test)]
 mod tests {
+    use thunderhead_sim::ai;
+
     use super::*;
     use crate::promises::uploads::mutants::Story;
 
@@ -141,6 +172,18 @@ mod tests {
         let error = terminal(&stuck.trace()).unwrap_err();
         assert_eq!(error.message, "acme/cat.jpg is running for ever");
         assert_eq!(terminal(&stuck.row("one", "failed", None).trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_good_picture_that_has_failed_is_rejected() {
+        let mut failed = Story::default();
+        failed.stored("one", 1).read("one").row("one", "failed", None);
+        let error = good_is_classified(&failed.trace()).unwrap_err();
+        assert_eq!(error.message, "acme/cat.jpg is failed; no model refused it");
+        let busy = ai::Error::service(ai::transient_errors()[0]);
+        assert!(good_is_classified(&failed.not_labelled("one", busy).trace()).is_err());
+        let bad = ai::Error::service(0);
+        assert_eq!(good_is_classified(&failed.not_labelled("one", bad).trace()), Ok(()));
     }
 
     #[test]

@@ -176,6 +176,9 @@ fn describe(text: &mut String, system: &System) {
     for promise in &system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
+    for mistake in system.mistakes() {
+        let _ = writeln!(text, "    mistake {}: {}", mistake.name, mistake.about);
+    }
     exceptions(text, system);
 }
 
@@ -198,6 +201,11 @@ fn document(system: &System) -> Value {
             "name": variant.name,
             "about": variant.about,
             "expected": expected(&variant.expected),
+        })).collect::<Vec<_>>(),
+        "mistakes": system.mistakes().iter().map(|mistake| json!({
+            "name": mistake.name,
+            "about": mistake.about,
+            "expected": expected(&mistake.expected),
         })).collect::<Vec<_>>(),
         "promises": promises,
         "leftOut": system.left_out().iter().map(|(promise, reason)| json!({

@@ -2,6 +2,8 @@
 //! receipt that names the version it saw. Small enough to read in a minute, and it has every window
 //! between two durable effects that the larger systems have.
 
+mod mistakes;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -12,6 +14,8 @@ use thunderhead_sim::{
     ClientRequest, Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Time,
 };
 
+use crate::systems::mistake::with_mistakes;
+
 /// The relay, one correct implementation and three with a planted bug each.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     let reference = Variant::holds(
@@ -19,7 +23,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "reads the receipt before the photo and writes only if the receipt is unchanged",
         |cloud| mount(cloud, Write::Guarded),
     );
-    System::new("relay", "an upload to R2 is noticed through a queue and gets a receipt", reference)
+    let system = System::new(
+        "relay",
+        "an upload to R2 is noticed through a queue and gets a receipt",
+        reference,
+    );
+    with_mistakes(system, mistakes::ALL, |cloud| mount(cloud, Write::Mistaken))
         .with_variant(Variant::refuted(
             "acks-early",
             "acknowledges the message, then writes",
@@ -44,7 +53,10 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 });
 
 fn mount(cloud: &mut Cloud, write: Write) {
-    cloud.queue("uploads", QueueConfig::default());
+    cloud.queue(
+        "uploads",
+        QueueConfig { defect: mistakes::defect(cloud), ..QueueConfig::default() },
+    );
     let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
     cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
     cloud.bucket("receipts", BucketConfig::default());
@@ -53,7 +65,7 @@ fn mount(cloud: &mut Cloud, write: Write) {
     let consumer = ConsumerConfig {
         max_batch_size: 2,
         max_batch_timeout: Duration::from_secs(1),
-        max_retries: 100,
+        max_retries: if mistakes::GIVES_UP.is_made_in(cloud) { 3 } else { 100 },
         retry_delay: Duration::from_secs(2),
         ..ConsumerConfig::default()
     };
@@ -74,6 +86,8 @@ enum Write {
     AckFirst,
     Always,
     Unguarded,
+    /// Guarded, with a mistake that the deployment names.
+    Mistaken,
 }
 
 async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Error> {
@@ -93,6 +107,7 @@ async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Erro
             Write::Guarded => settle(message, guarded(&env, key).await),
             Write::Always => settle(message, always(&env, key).await),
             Write::Unguarded => settle(message, unguarded(&env, key).await),
+            Write::Mistaken => mistakes::careless(&env, message, key).await,
         }
     }
     Ok(())

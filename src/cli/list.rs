@@ -112,6 +112,7 @@ fn one(given: Given, name: &str) -> Result<Answer, CliError> {
         }
         None => {
             describe(&mut text, system);
+            mistakes(&mut text, system);
             Vec::new()
         }
     };
@@ -176,10 +177,19 @@ fn describe(text: &mut String, system: &System) {
     for promise in &system.promises {
         let _ = writeln!(text, "    {promise}\n        {}", promise.about);
     }
-    for mistake in system.mistakes() {
-        let _ = writeln!(text, "    mistake {}: {}", mistake.name, mistake.about);
-    }
     exceptions(text, system);
+}
+
+/// What the reference does wrong when it is told to.
+fn mistakes(text: &mut String, system: &System) {
+    for mistake in system.mistakes() {
+        let caught = match &mistake.expected {
+            Expected::Refuted(promises) => promises.join(", "),
+            Expected::Holds => "nothing".into(),
+        };
+        let (name, about) = (&mistake.name, &mistake.about);
+        let _ = writeln!(text, "    mistake {name}: {about}\n        caught by: {caught}");
+    }
 }
 
 /// What is not judged and not compared, with the reasons.

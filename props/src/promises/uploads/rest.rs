@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Body, Request, Trace};
+use thunderhead_sim::{Request, Trace};
 
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
@@ -83,20 +83,26 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
 
 fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut bytes: BTreeMap<String, &Body> = BTreeMap::new();
+    let mut read = BTreeMap::new();
     let mut refused = BTreeSet::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
             Fact::Read(object, body) => {
-                bytes.insert(event_id(&object.key, &object.etag), body);
+                read.insert((&*object.key, &*object.etag), body);
             }
-            Fact::Refused(body) => drop(refused.insert(body)),
+            Fact::Refused(body) => {
+                refused.insert(body);
+            }
             _ => {}
         }
     }
+    let is_bad = |event: &str| {
+        let of = |(key, etag): &(&str, &str)| event_id(key, etag) == event;
+        read.iter().any(|(object, bytes)| refused.contains(bytes) && of(object))
+    };
     for (organisation, row) in contents.board.rows().filter(|(_, row)| row.status == "failed") {
-        if !bytes.get(row.event).is_some_and(|bytes| refused.contains(bytes)) {
+        if !is_bad(row.event) {
             let message = format!("{organisation}/{} is failed; no model refused it", row.name);
             return Err(Finding::missing(message));
         }

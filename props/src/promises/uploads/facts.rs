@@ -47,6 +47,8 @@ pub enum Fact<'a> {
     Exists(&'a str),
     /// A life of an instance begins.
     Runs(&'a str),
+    /// The model is asked about a picture.
+    Classifies(&'a Body),
     /// The model refuses a picture, and always will.
     Refused(&'a Body),
     /// The model has looked at a picture.
@@ -82,6 +84,7 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 effect(*call, trace.op(*call), trace.outcome(*outcome))
             }
             EventKind::Call { call } => match trace.op(*call) {
+                Op::Ai(op) => Some(Fact::Classifies(&op.image)),
                 Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
                 Op::Fetch { request, .. } if actor == BROWSER => {
                     Some(Fact::Fetches(*call, request))

@@ -147,6 +147,14 @@ impl Story {
         self
     }
 
+    /// The model is asked about these bytes.
+    pub fn classifies(&mut self, bytes: &str) -> &mut Story {
+        let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });
+        self.calls += 1;
+        self.history.calls("OrganizationWorkflow/one", self.calls, op);
+        self
+    }
+
     /// The model refuses these bytes, for this reason.
     pub fn not_labelled(&mut self, bytes: &str, error: ai::Error) -> &mut Story {
         let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::{Body, Request, Trace};
 
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
@@ -29,7 +29,7 @@ pub static UP_TO_DATE: Promise = Promise::eventually(
 
 pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually(
     "only a bad picture fails",
-    "when all is quiet, a row is failed only if the model has refused its bytes for good, never because of the weather",
+    "when all is quiet, a row is failed only if the model has refused its bytes for good, or was asked six times in vain",
     good_is_classified,
 );
 
@@ -81,10 +81,14 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
+/// How often the platform tries a step: an outage that outlasts that, five minutes, may fail a good picture.
+const ATTEMPTS: usize = 6;
+
 fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut read = BTreeMap::new();
     let mut refused = BTreeSet::new();
+    let mut asked: BTreeMap<&Body, usize> = BTreeMap::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -94,12 +98,14 @@ fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
             Fact::Refused(body) => {
                 refused.insert(body);
             }
+            Fact::Classifies(body) => *asked.entry(body).or_default() += 1,
             _ => {}
         }
     }
     let is_bad = |event: &str| {
         let of = |(key, etag): &(&str, &str)| event_id(key, etag) == event;
-        read.iter().any(|(object, bytes)| refused.contains(bytes) && of(object))
+        let in_vain = |bytes: &Body| asked.get(bytes).is_some_and(|times| *times >= ATTEMPTS);
+        read.iter().any(|(object, bytes)| (refused.contains(bytes) || in_vain(bytes)) && of(object))
     };
     for (organisation, row) in contents.board.rows().filter(|(_, row)| row.status == "failed") {
         if !is_bad(row.event) {
@@ -190,6 +196,17 @@ mod tests {
         assert!(good_is_classified(&failed.not_labelled("one", busy).trace()).is_err());
         let bad = ai::Error::service(0);
         assert_eq!(good_is_classified(&failed.not_labelled("one", bad).trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_good_picture_may_fail_when_the_model_was_asked_six_times_in_vain() {
+        let mut failed = Story::default();
+        failed.stored("one", 1).read("one").row("one", "failed", None);
+        for _ in 1..ATTEMPTS {
+            failed.classifies("one");
+        }
+        assert!(good_is_classified(&failed.trace()).is_err());
+        assert_eq!(good_is_classified(&failed.classifies("one").trace()), Ok(()));
     }
 
     #[test]

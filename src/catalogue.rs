@@ -29,10 +29,11 @@ impl<'a> Catalogue<'a> {
         unique("there are two systems", systems.iter().map(|system| &*system.name))?;
         for system in systems {
             let name = &system.name;
-            let variants = system.variants().iter().map(|variant| &*variant.name);
+            let all = || system.variants().iter().chain(system.mistakes());
+            let variants = all().map(|variant| &*variant.name);
             unique(&format!("{name} has two variants"), variants)?;
             unique(&format!("{name} has two promises"), system.promises().map(|one| &*one.name))?;
-            for variant in system.variants() {
+            for variant in all() {
                 known(system, variant)?;
             }
         }

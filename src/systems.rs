@@ -1,14 +1,16 @@
 //! The systems under test. Each is a file, and a folder of the same name when it is too long for one.
 //!
 //! Files with the same name hold the same thing in every system: `routes` answers requests, `workload`
-//! draws them, `names` has bindings, keys and ids, `wire` the shapes of JSON, and `plan` the plan as it
-//! was written, which the harness refutes. To add a system, add its file and a line to [`all`].
+//! draws them, `names` has bindings, keys and ids, `wire` the shapes of JSON, `plan` the plan as it
+//! was written, which the harness refutes, and `mistakes` slips in the reference that it must notice. To add
+//! a system, add its file and a line to [`all`].
 
 mod commands;
 mod comparisons;
 mod generations;
 mod ids;
 mod json;
+mod mistake;
 mod patience;
 mod relay;
 mod uploads;

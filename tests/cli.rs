@@ -98,6 +98,22 @@ fn help_names_every_value() {
 }
 
 #[test]
+fn a_mistake_is_listed_with_its_system_and_searched_like_a_variant() {
+    let listed = thunderhead(root(), &["list", "relay", "--json"]).json();
+    let mistakes = listed["systems"][0]["mistakes"].as_array().unwrap().clone();
+    assert!(mistakes.iter().any(|mistake| mistake["name"] == "acks-failures"), "{mistakes:?}");
+    let text = thunderhead(root(), &["list", "relay"]).stdout;
+    assert!(text.contains("caught by: every upload has its receipt"), "{text}");
+    let folder = scratch("mistake");
+    let done = explore(&folder, &["--variant", "acks-failures", "--runs", "50"]);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    let found = done.json()["violations"][0].clone();
+    assert_eq!(found["promise"], "every upload has its receipt");
+    let replayed = thunderhead(&folder, &["replay", found["file"].as_str().unwrap()]);
+    assert_eq!(replayed.code, 1, "{}", replayed.stderr);
+}
+
+#[test]
 fn several_failures_begin_with_a_summary() {
     let folder = scratch("summary");
     let args = ["explore", "relay", "--variant", "writes-twice", "--runs", "300"];

@@ -48,6 +48,8 @@ pub struct System {
     pub about: Name,
     /// Never empty; the reference comes first.
     variants: Vec<Variant>,
+    /// The reference with one mistake each.
+    mistakes: Vec<Variant>,
     workload: Workload,
     smallest: Option<Smallest>,
     /// Its own promises. Every system is judged by the platform's promises as well.
@@ -74,6 +76,7 @@ impl System {
             name: name.into(),
             about: about.into(),
             variants: vec![reference],
+            mistakes: Vec::new(),
             workload: Arc::new(|_| Vec::new()),
             smallest: None,
             promises: Vec::new(),
@@ -94,6 +97,13 @@ impl System {
     /// Adds another implementation.
     pub fn with_variant(mut self, variant: Variant) -> System {
         self.variants.push(variant);
+        self
+    }
+
+    /// Adds an implementation that has one mistake, made to see which promise notices it. It can be named like a
+    /// variant; a search of everything leaves it out.
+    pub fn with_mistake(mut self, mistake: Variant) -> System {
+        self.mistakes.push(mistake);
         self
     }
 
@@ -182,14 +192,19 @@ impl System {
         &self.variants
     }
 
+    /// The implementations that have one mistake each.
+    pub fn mistakes(&self) -> &[Variant] {
+        &self.mistakes
+    }
+
     /// The variant that must hold, which is listed first.
     pub fn reference(&self) -> &Variant {
         &self.variants[0]
     }
 
-    /// The variant of that name.
+    /// The variant of that name, or the mistake.
     pub fn variant(&self, name: &str) -> Option<&Variant> {
-        self.variants.iter().find(|variant| variant.name == name)
+        self.variants.iter().chain(&self.mistakes).find(|variant| variant.name == name)
     }
 
     /// Requests to send, drawn at random.

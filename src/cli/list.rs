@@ -112,6 +112,7 @@ fn one(given: Given, name: &str) -> Result<Answer, CliError> {
         }
         None => {
             describe(&mut text, system);
+            mistakes(&mut text, system);
             Vec::new()
         }
     };
@@ -179,6 +180,18 @@ fn describe(text: &mut String, system: &System) {
     exceptions(text, system);
 }
 
+/// What the reference does wrong when it is told to.
+fn mistakes(text: &mut String, system: &System) {
+    for mistake in system.mistakes() {
+        let caught = match &mistake.expected {
+            Expected::Refuted(promises) => promises.join(", "),
+            Expected::Holds => "nothing".into(),
+        };
+        let (name, about) = (&mistake.name, &mistake.about);
+        let _ = writeln!(text, "    mistake {name}: {about}\n        caught by: {caught}");
+    }
+}
+
 /// What is not judged and not compared, with the reasons.
 fn exceptions(text: &mut String, system: &System) {
     for (promise, reason) in system.left_out() {
@@ -198,6 +211,11 @@ fn document(system: &System) -> Value {
             "name": variant.name,
             "about": variant.about,
             "expected": expected(&variant.expected),
+        })).collect::<Vec<_>>(),
+        "mistakes": system.mistakes().iter().map(|mistake| json!({
+            "name": mistake.name,
+            "about": mistake.about,
+            "expected": expected(&mistake.expected),
         })).collect::<Vec<_>>(),
         "promises": promises,
         "leftOut": system.left_out().iter().map(|(promise, reason)| json!({

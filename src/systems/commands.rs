@@ -8,6 +8,7 @@
 mod group;
 mod guests;
 mod inbox;
+mod mistakes;
 mod names;
 mod plan;
 mod processor;
@@ -21,11 +22,13 @@ use std::sync::LazyLock;
 use thunderhead_props::{COMMANDS, System, Variant};
 use thunderhead_sim::Cloud;
 
+use crate::systems::mistake::with_mistakes;
 use names::ACCOUNTS;
 use processor::Approach;
 
 /// What every alternative breaks that is carried out before, or beside, its record.
-const REPEATS: &[&str] = &["no command takes effect twice", "poison holds up nobody"];
+const REPEATS: &[&str] =
+    &["no command takes effect twice", "a stay ends once", "poison holds up nobody"];
 
 /// Commands: one implementation that holds, and the alternatives that the plan weighs.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
@@ -34,11 +37,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "the effect and the message id are one transaction, then the command is marked",
         |cloud| mount(cloud, Approach::Reference),
     );
-    System::new(
+    let system = System::new(
         "commands",
         "a workflow's stream is its outbox; every command takes effect exactly once",
         reference,
-    )
+    );
+    with_mistakes(system, mistakes::ALL, |cloud| mount(cloud, Approach::Reference))
     .with_variant(Variant::refuted(
         "execute-then-mark",
         "the plan's first solution: a handler that looks at the guest, then compare-and-set",
@@ -51,6 +55,7 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         &[
             "no command is lost",
             "no command takes effect twice",
+            "a stay ends once",
             "a flag is set once",
             "poison holds up nobody",
             "the workflow hears of every outcome",

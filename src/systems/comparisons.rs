@@ -6,6 +6,7 @@ mod diff;
 mod envelope;
 mod envpair;
 mod explainer;
+mod mistakes;
 mod names;
 mod plan;
 mod probe;
@@ -23,6 +24,7 @@ use thunderhead_props::{COMPARISONS, System, Variant};
 use thunderhead_sim::Cloud;
 use thunderhead_sim::workflow::WorkflowConfig;
 
+use crate::systems::mistake::with_mistakes;
 use names::{COMPARE, ENVPAIR_DO};
 use plan::Repair;
 
@@ -33,32 +35,33 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "creates the workflow before the row, and changes only what still runs",
         reference,
     );
-    System::new(
+    let system = System::new(
         "comparisons",
         "two environments are probed and compared; each pair keeps its last comparisons",
         reference,
-    )
-    .with_variant(Variant::refuted(
-        "as-written",
-        "the plan to the letter: one shared database, instance ids with a colon",
-        &["none runs for ever"],
-        |cloud| plan::mount(cloud, Repair::AsWritten),
-    ))
-    .with_variant(Variant::refuted(
-        "valid-ids",
-        "the plan, with instance ids that the platform accepts",
-        &["a pair keeps its newest", "none runs for ever"],
-        |cloud| plan::mount(cloud, Repair::ValidIds),
-    ))
-    .with_variant(Variant::refuted(
-        "own-storage",
-        "the plan, with valid ids and the object's own storage as its title says",
-        &["one comparison per request", "none runs for ever", "answers are true"],
-        |cloud| plan::mount(cloud, Repair::OwnStorage),
-    ))
-    .with_workload(workload::workload)
-    .with_smallest(workload::smallest)
-    .with_promises(COMPARISONS)
+    );
+    with_mistakes(system, mistakes::ALL, self::reference)
+        .with_variant(Variant::refuted(
+            "as-written",
+            "the plan to the letter: one shared database, instance ids with a colon",
+            &["none runs for ever"],
+            |cloud| plan::mount(cloud, Repair::AsWritten),
+        ))
+        .with_variant(Variant::refuted(
+            "valid-ids",
+            "the plan, with instance ids that the platform accepts",
+            &["a pair keeps its newest", "none runs for ever"],
+            |cloud| plan::mount(cloud, Repair::ValidIds),
+        ))
+        .with_variant(Variant::refuted(
+            "own-storage",
+            "the plan, with valid ids and the object's own storage as its title says",
+            &["one comparison per request", "none runs for ever", "answers are true"],
+            |cloud| plan::mount(cloud, Repair::OwnStorage),
+        ))
+        .with_workload(workload::workload)
+        .with_smallest(workload::smallest)
+        .with_promises(COMPARISONS)
 });
 
 fn reference(cloud: &mut Cloud) {

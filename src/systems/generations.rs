@@ -7,6 +7,7 @@
 mod generation;
 mod job;
 mod library;
+mod mistakes;
 mod names;
 mod plan;
 mod provider;
@@ -24,6 +25,7 @@ use thunderhead_sim::Cloud;
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::BucketConfig;
 
+use crate::systems::mistake::with_mistakes;
 use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
 
 /// Generations: one implementation that holds, the plan, and the plan in two degrees of repair.
@@ -33,11 +35,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "names its jobs before it asks for them, and has the library count",
         |cloud| mount(cloud, reference),
     );
-    System::new(
+    let system = System::new(
         "generations",
         "a durable object drives N provider jobs, and never loses an artifact",
         reference,
-    )
+    );
+    with_mistakes(system, mistakes::ALL, |cloud| mount(cloud, self::reference))
     .with_variant(Variant::refuted(
         "as-written",
         "the plan to the letter, with the foreign key of its schema",

@@ -2,6 +2,8 @@
 //! receipt that names the version it saw. Small enough to read in a minute, and it has every window
 //! between two durable effects that the larger systems have.
 
+mod mistakes;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -12,6 +14,7 @@ use thunderhead_sim::{
     ClientRequest, Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Time,
 };
 
+use crate::systems::mistake::with_mistakes;
 use crate::systems::patience::Patience;
 
 /// The relay, one correct implementation and three with a planted bug each.
@@ -21,7 +24,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         "reads the receipt before the photo and writes only if the receipt is unchanged",
         |cloud| mount(cloud, Write::Guarded),
     );
-    System::new("relay", "an upload to R2 is noticed through a queue and gets a receipt", reference)
+    let system = System::new(
+        "relay",
+        "an upload to R2 is noticed through a queue and gets a receipt",
+        reference,
+    );
+    with_mistakes(system, mistakes::ALL, |cloud| mount(cloud, Write::Mistaken))
         .with_variant(Variant::refuted(
             "acks-early",
             "acknowledges the message, then writes",
@@ -49,7 +57,10 @@ const PATIENCE: Patience =
     Patience { pause: Duration::from_secs(2), even: 40, longest: Duration::from_secs(2 * 3600) };
 
 fn mount(cloud: &mut Cloud, write: Write) {
-    cloud.queue("uploads", QueueConfig::default());
+    cloud.queue(
+        "uploads",
+        QueueConfig { defect: mistakes::defect(cloud), ..QueueConfig::default() },
+    );
     let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
     cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
     cloud.bucket("receipts", BucketConfig::default());
@@ -58,7 +69,7 @@ fn mount(cloud: &mut Cloud, write: Write) {
     let consumer = ConsumerConfig {
         max_batch_size: 2,
         max_batch_timeout: Duration::from_secs(1),
-        max_retries: 100,
+        max_retries: if mistakes::GIVES_UP.is_made_in(cloud) { 3 } else { 100 },
         retry_delay: PATIENCE.pause,
         ..ConsumerConfig::default()
     };
@@ -79,6 +90,8 @@ enum Write {
     AckFirst,
     Always,
     Unguarded,
+    /// Guarded, with a mistake that the deployment names.
+    Mistaken,
 }
 
 async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Error> {
@@ -98,6 +111,7 @@ async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Erro
             Write::Guarded => settle(message, guarded(&env, key).await),
             Write::Always => settle(message, always(&env, key).await),
             Write::Unguarded => settle(message, unguarded(&env, key).await),
+            Write::Mistaken => mistakes::careless(&env, message, key).await,
         }
     }
     Ok(())

@@ -7,6 +7,7 @@
 mod browser;
 mod consumer;
 mod ledger;
+mod mistakes;
 mod names;
 mod operator;
 mod organization;
@@ -32,6 +33,7 @@ use organization::Organization;
 use plan::{Rows, Times};
 
 use crate::model::Model;
+use crate::systems::mistake::with_mistakes;
 
 /// What every plan breaks; each in its own ways, which `docs/findings.md` tells.
 const BROKEN: &[&str] = &[
@@ -66,11 +68,12 @@ pub fn system(model: &Model) -> System {
         "asks R2 at every decision; one row per name and a memory of every event",
         with(mount_reference::<Current>),
     );
-    System::new(
+    let system = System::new(
         "uploads",
         "an image lands in R2, is classified once, the newest upload wins, deletions stay",
         reference,
-    )
+    );
+    with_mistakes(system, mistakes::ALL, with(mount_reference::<Current>))
     .with_variant(Variant::holds(
         "reference-history",
         "like the reference, with a history of events and a projection of the current ones",
@@ -134,7 +137,12 @@ fn mount_reference<L: Ledger>(cloud: &mut Cloud) {
     mount_surroundings(cloud);
     cloud.durable_object::<Organization<L>>(AGENT);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), workflow::run);
-    cloud.worker("consumer").queue(&consumer::queues(), consumer::consume);
+    let [uploads, dead] = consumer::queues();
+    let queues = match mistakes::DEAD_LETTERS_UNREAD.is_made_in(cloud) {
+        true => vec![uploads],
+        false => vec![uploads, dead],
+    };
+    cloud.worker("consumer").queue(&queues, consumer::consume);
 }
 
 fn mount_plan<A: DurableObject>(

@@ -16,6 +16,7 @@ mod pending;
 mod poison;
 mod sometimes;
 mod state;
+mod stays;
 
 use crate::promise::Promise;
 
@@ -23,6 +24,7 @@ use crate::promise::Promise;
 pub const COMMANDS: &[&Promise] = &[
     &effects::NONE_LOST,
     &effects::NONE_TWICE,
+    &stays::END_ONCE,
     &flags::SET_ONCE,
     &flags::DENSE,
     &state::LIVE,

@@ -10,6 +10,7 @@ mod facts;
 mod lifecycle;
 #[cfg(test)]
 mod mutants;
+mod order;
 mod pairs;
 mod probes;
 mod requests;
@@ -28,6 +29,7 @@ pub const COMPARISONS: &[&Promise] = &[
     &requests::ONE_PER_REQUEST,
     &answers::TRUE,
     &pairs::APART,
+    &order::NEWEST_FIRST,
     &steps::UNSEEN,
     &steps::PURE,
     &addresses::PUBLIC,

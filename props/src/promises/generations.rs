@@ -23,6 +23,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &artifacts::NOTHING_LEFT_OVER,
     &artifacts::PAID_ONCE,
     &artifacts::KEPT,
+    &artifacts::TRIED,
     &artifacts::APART,
     &answers::ONE_PER_KEY,
     &answers::KNOWN,

@@ -27,6 +27,7 @@ pub const UPLOADS: &[&Promise] = &[
     &order::STAYS_DELETED,
     &rest::APART,
     &rest::TERMINAL,
+    &rest::GOOD_IS_CLASSIFIED,
     &delivery::EVERY_MESSAGE,
     &rest::UP_TO_DATE,
     &delivery::REJECTED_ONCE,

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::bindings::durable_object::{DurableObject, ObjectState};
 use crate::bindings::step::Step;
@@ -103,6 +104,11 @@ impl Cloud<'_> {
     pub fn var(&mut self, name: &str, value: &str) {
         let free = self.world.state().variables.set(name, value);
         assert!(free, "there are two variables or secrets called `{name}`");
+    }
+
+    /// The value of a variable, if it is set by now.
+    pub fn var_if_set(&self, name: &str) -> Option<Arc<str>> {
+        self.world.state().variables.get(name)
     }
 
     /// Sets a secret, which the application reads with `Env::secret`.

@@ -59,8 +59,13 @@ impl Env {
 
     /// The value of a variable.
     pub fn var(&self, name: &str) -> Result<Arc<str>, Error> {
-        let value = self.world().state().variables.get(name);
+        let value = self.var_if_set(name);
         value.ok_or_else(|| Error::app(format!("there is no variable called `{name}`")))
+    }
+
+    /// The value of a variable that a deployment need not set.
+    pub fn var_if_set(&self, name: &str) -> Option<Arc<str>> {
+        self.world().state().variables.get(name)
     }
 
     /// A secret.

@@ -27,7 +27,7 @@ pub use batch::{
     Batch, BatchOutcome, BatchResult, Delivery, Expiry, Fate, RetryBatch, RetryMessage,
 };
 pub use body::{ContentType, MessageBody};
-pub use config::{ConfigError, ConsumerConfig, MAX_DELAY_SECONDS, Options, QueueConfig};
+pub use config::{ConfigError, ConsumerConfig, Defect, MAX_DELAY_SECONDS, Options, QueueConfig};
 pub use error::{Error, transient_errors};
 pub use id::{BatchId, MessageId, QueueId};
 pub(crate) use kept::Kept;
@@ -270,7 +270,11 @@ impl Queues {
     /// kept too long vanishes, and not into the dead letter queue.
     pub fn expire(&mut self, now: Time) -> Vec<Expiry> {
         for queue_id in self.ids() {
+            let forgets = self.backlog(queue_id).config.defect == Some(Defect::ForgetsDeliveries);
             for lease in self.backlog_mut(queue_id).lapsed(now) {
+                if forgets {
+                    continue;
+                }
                 for seq in lease.messages {
                     let Some(id) = self.backlog(queue_id).id(seq) else { continue };
                     let settled = self.backlog_mut(queue_id).fail(now, seq, None);

@@ -6,6 +6,7 @@ use thunderhead_sim::d1::D1Result;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Env, Error};
 
+use super::mistakes;
 use super::names::ACCOUNTS;
 
 /// The tables of the accounts.
@@ -101,15 +102,26 @@ impl From<Error> for CheckOutError {
 pub async fn check_out_once(env: &Env, command: CheckOut<'_>) -> Result<Departure, CheckOutError> {
     let (id, guest, now) = (Value::from(command.message_id), Value::from(command.guest), now(env));
     let accounts = env.d1(ACCOUNTS);
-    let results = accounts.batch(vec![
-        accounts.prepare(CHECK_OUT_ONCE).bind(vec![id.clone(), guest.clone(), now]),
-        accounts.prepare(LEAVE_ONCE).bind(vec![id.clone(), guest]),
-        accounts.prepare(OUTCOME).bind(vec![id]),
-    ]);
-    let results = results.await?;
+    let check_out = match mistakes::NO_INDEX.is_made(env) {
+        true => CHECK_OUT_ONCE.trim_end_matches(" on conflict (message_id) do nothing"),
+        false => CHECK_OUT_ONCE,
+    };
+    let mut statements =
+        vec![accounts.prepare(check_out).bind(vec![id.clone(), guest.clone(), now])];
+    if mistakes::LEAVES_LATER.is_made(env) {
+        accounts.batch(std::mem::take(&mut statements)).await?;
+    }
+    let leave = match mistakes::LEAVES_ANY_STAY.is_made(env) {
+        true => LEAVE_ONCE.trim_end_matches(" and guests.stay = checkout.stay"),
+        false => LEAVE_ONCE,
+    };
+    statements.push(accounts.prepare(leave).bind(vec![id.clone(), guest]));
+    statements.push(accounts.prepare(OUTCOME).bind(vec![id]));
+    let results = accounts.batch(statements).await?;
     match results.last().and_then(|result| text(result, "outcome")) {
         None => Err(unknown(command.guest)),
         Some("out") => Ok(Departure::Left),
+        Some(_) if mistakes::EVERYBODY_LEFT.is_made(env) => Ok(Departure::Left),
         Some(_) => Ok(Departure::Stays),
     }
 }

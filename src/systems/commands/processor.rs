@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use thunderhead_sim::{Cloud, Env};
-use thunderhead_stream::{self as stream, Backoff, Message, Processor};
+use thunderhead_stream::{self as stream, Backoff, Message, Processor, Store};
 
 use super::guests::{CheckOut, CheckOutError, Departure};
+use super::mistakes;
 use super::names::{ACCOUNTS, LOCKS, STREAMS};
 use super::plan::{checkpoint, events, flagged, locked};
 use super::store::D1Store;
@@ -55,6 +56,7 @@ const MAX_VANISHED: i64 = 10;
 /// Adds the hosts, and what this way of working needs.
 pub fn mount(cloud: &mut Cloud, approach: Approach) {
     match approach {
+        Approach::Reference if mistakes::NO_INDEX.is_made_in(cloud) => {}
         Approach::Reference => cloud.migrate(ACCOUNTS, &[guests::ONCE]),
         Approach::Checkpoint => {
             cloud.migrate(STREAMS, &[checkpoint::CHECKPOINTS]);
@@ -101,6 +103,9 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
             Approach::Checkpoint => checkpoint::turn(env, &mut done).await,
             Approach::ExecutionEvents => events::turn(env, &mut done).await,
         };
+        if done > 0 && mistakes::STOPS_WHEN_DONE.is_made(env) {
+            return;
+        }
         if let Err(failure) = turn {
             env.log(format!("turn ends: {failure}"));
         }
@@ -112,18 +117,42 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
 async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), CheckOutError> {
     let processor = Processor {
         name: name.into(),
-        lease_ms: LEASE_MS,
+        lease_ms: if mistakes::NO_LEASE.is_made(env) { 1 } else { LEASE_MS },
         batch: BATCH,
-        backoff: BACKOFF,
+        backoff: Backoff { max_failures: max_failures(env), ..BACKOFF },
         max_vanished: MAX_VANISHED,
     };
     let handler = async |message: &Message| {
+        if mistakes::MARKS_FIRST.is_made(env) {
+            let marked = D1Store::new(env).mark_command_processed(&message.key(), now(env)).await;
+            marked.map_err(|failure| failure.to_string())?;
+        }
+        if mistakes::TELLS_FIRST.is_made(env) {
+            let told = report(env, message, Ok(Departure::Left)).await;
+            told.map_err(|failure| failure.to_string())?;
+        }
         let carried_out = guests::check_out_once(env, command(message)).await;
+        if mistakes::UNMARKS_FAILURES.is_made(env) && carried_out.is_err() {
+            let unmarked = D1Store::new(env).mark_command_unprocessed(&message.key()).await;
+            unmarked.map_err(|failure| failure.to_string())?;
+        }
+        if mistakes::TELLS_IF_IT_CAN.is_made(env) {
+            let _ = report(env, message, carried_out).await;
+            return Ok(());
+        }
         report(env, message, carried_out).await.map_err(|failure| failure.to_string())
     };
     let turn = processor.turn(&D1Store::new(env), || now(env), handler).await?;
     *done += turn.claimed;
     Ok(())
+}
+
+fn max_failures(env: &Env) -> i64 {
+    match () {
+        () if mistakes::PARKS_SOON.is_made(env) => 2,
+        () if mistakes::NEVER_PARKS.is_made(env) => i64::MAX,
+        () => BACKOFF.max_failures,
+    }
 }
 
 /// Carries out a command as the plan's handler does, and tells the workflow how it ended.

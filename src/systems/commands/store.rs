@@ -1,5 +1,6 @@
 //! The command stream on D1: the statements of SQLite's store, each in one call.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use thunderhead_sim::d1::D1Result;
@@ -8,6 +9,7 @@ use thunderhead_sim::{self as sim, D1Database, Env};
 use thunderhead_stream::sqlite::{Record, schema, statements};
 use thunderhead_stream::{Claim, Error, Key, Message, NewMessage, Next, Parked, Store, batch};
 
+use super::mistakes;
 use super::names::STREAMS;
 
 /// The tables, step by step, and the state of each workflow beside its stream. What a migration does with the
@@ -42,12 +44,13 @@ pub fn mount(cloud: &mut sim::Cloud) {
 #[derive(Clone, Debug)]
 pub struct D1Store {
     database: D1Database,
+    env: Env,
 }
 
 impl D1Store {
     /// The store in the database [`STREAMS`].
     pub fn new(env: &Env) -> D1Store {
-        D1Store { database: env.d1(STREAMS) }
+        D1Store { database: env.d1(STREAMS), env: env.clone() }
     }
 
     /// Appends, and writes the state that follows in the same transaction.
@@ -63,8 +66,19 @@ impl D1Store {
         let encoded = Value::from(batch::encode(messages));
         let workflow = Value::from(workflow_id);
         let prepare = |sql, bindings| self.database.prepare(sql).bind(bindings);
+        let (sql, expected_version): (Cow<str>, i64) =
+            match mistakes::SKIPS_A_POSITION.is_made(&self.env) {
+                true => (
+                    statements::APPEND.replace("WHERE ?2 =", "WHERE ?2 >=").into(),
+                    expected_version + 1,
+                ),
+                false => (statements::APPEND.into(), expected_version),
+            };
         let append = vec![workflow.clone(), expected_version.into(), encoded.clone(), now.into()];
-        let mut statements = vec![prepare(statements::APPEND, append)];
+        let mut statements = vec![prepare(&sql, append)];
+        if mistakes::STATE_APART.is_made(&self.env) {
+            self.database.batch(std::mem::take(&mut statements)).await.map_err(failed)?;
+        }
         if let (Some(state), Some(last)) = (state, messages.last()) {
             let version = expected_version + messages.len() as i64;
             let last = Value::from(&*last.message_id);
@@ -132,7 +146,12 @@ impl Store for D1Store {
             Some(one) => (statements::PENDING_OF_ONE, (one, Key::position_in(after, one))),
             None => (statements::PENDING_OF_ALL, Key::parts(after)),
         };
-        self.messages(sql, vec![workflow.into(), behind.into(), limit.into()]).await
+        let limit = limit + u32::from(mistakes::ONE_MORE_PENDING.is_made(&self.env));
+        let sql: Cow<str> = match mistakes::PENDING_FROM_THERE.is_made(&self.env) {
+            true => sql.replace("m.position) > (", "m.position) >= (").into(),
+            false => sql.into(),
+        };
+        self.messages(&sql, vec![workflow.into(), behind.into(), limit.into()]).await
     }
 
     async fn claim(
@@ -171,7 +190,13 @@ impl Store for D1Store {
         let (pause, park) = next.parts();
         let at = now.saturating_add(pause);
         let outcome = vec![batch::error_text(error).into(), at.into(), park.into()];
-        self.happened(statements::RECORD_FAILURE, [held(claim), outcome].concat()).await
+        let record = match mistakes::STALE_FAILURES_COUNT.is_made(&self.env) {
+            true => statements::RECORD_FAILURE
+                .replace("leased_by = ?3 AND attempts = ?4", "?3 = ?3 AND ?4 = ?4")
+                .into(),
+            false => Cow::Borrowed(statements::RECORD_FAILURE),
+        };
+        self.happened(&record, [held(claim), outcome].concat()).await
     }
 
     async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error> {

@@ -3,10 +3,13 @@
 //! Every method does its work between two awaits, so it is one atomic turn, and can be repeated at
 //! any time with the same outcome: what is there already stays as it is.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorage, methods};
 
+use super::mistakes;
 use super::ring::{Keep, ms};
 use super::wire::{
     Comparison, ComparisonState, ComparisonStatus, FailComparison, SaveProbe, SaveResult,
@@ -52,14 +55,23 @@ const CREATE: &str = "INSERT INTO comparisons (id, ts, left_url, right_url, stat
 const SAVE_PROBE: &str = "INSERT INTO probes (id, comparison_id, ts, side, url, envelope_json)
   SELECT ?, id, ?, ?, ?, ? FROM comparisons WHERE id = ? AND status = 'running'
   ON CONFLICT DO NOTHING";
+/// What a mistake has in its place.
+const SAVE_PROBE_AGAIN: &str =
+    "INSERT OR REPLACE INTO probes (id, comparison_id, ts, side, url, envelope_json)
+  SELECT ?, id, ?, ?, ?, ? FROM comparisons WHERE id = ? AND status = 'running'";
 const SAVE_RESULT: &str = "UPDATE comparisons SET status = 'completed', result_json = ?
   WHERE id = ? AND status = 'running'";
 const FAIL: &str = "UPDATE comparisons SET status = 'failed', error = ?
   WHERE id = ? AND status = 'running'";
 const GET: &str = "SELECT status, result_json, error FROM comparisons WHERE id = ?";
 const IS_EVICTED: &str = "SELECT 1 FROM evicted WHERE id = ?";
+/// What a mistake has in place of leaving alone what has begun.
+const BEGIN_AGAIN: &str = "(id) DO UPDATE SET status = 'running', result_json = NULL, error = NULL";
 const HISTORY_OF: &str = "SELECT id, result_json FROM comparisons WHERE status = 'completed'
   ORDER BY rowid DESC LIMIT ?";
+
+/// What a mistake has in its place: two that begin in one millisecond are in any order.
+const HISTORY_BY_TIME: &str = "SELECT id, result_json FROM comparisons WHERE status = 'completed' ORDER BY ts DESC, id LIMIT ?";
 
 /// The object of one pair.
 #[derive(Debug)]
@@ -73,7 +85,10 @@ impl DurableObject for EnvPair {
 
     fn new(ctx: ObjectState, env: Env) -> EnvPair {
         let tables = [COMPARISONS, PROBES, EVICTED];
+        let unique = !mistakes::PROBES_TWICE.is_made(&env);
         for statement in tables.into_iter().chain(INDEXES) {
+            let twice = (!unique).then(|| statement.replace("UNIQUE (comparison_id, side),", ""));
+            let statement = twice.as_deref().unwrap_or(statement);
             ctx.storage().exec(statement, &[]).expect("the schema is correct");
         }
         EnvPair { ctx, env }
@@ -100,13 +115,23 @@ impl EnvPair {
     /// Begins a comparison, unless it has begun before.
     fn create(&self, comparison: Comparison) -> Result<ComparisonStatus, Error> {
         let id = &*comparison.comparison_id;
-        if self.is_evicted(id)? {
+        if self.is_evicted(id)? && !mistakes::EVICTED_COMES_BACK.is_made(&self.env) {
             return Ok(ComparisonStatus::Evicted);
         }
         let (left, right) = (&*comparison.left_url, &*comparison.right_url);
         let now = self.env.now();
-        self.storage().exec(CREATE, &[id.into(), ms(now).into(), left.into(), right.into()])?;
-        Keep::stored(self.storage())?.retain(self.storage(), now)?;
+        let create: Cow<str> = match mistakes::BEGINS_AGAIN.is_made(&self.env) {
+            true => CREATE.replace("DO NOTHING", BEGIN_AGAIN).into(),
+            false => CREATE.into(),
+        };
+        self.storage().exec(&create, &[id.into(), ms(now).into(), left.into(), right.into()])?;
+        let mut keep = Keep::stored(self.storage())?;
+        if mistakes::KEEPS_ONE_MORE.is_made(&self.env) {
+            keep = keep.and_one();
+        }
+        if !mistakes::KEEPS_EVERYTHING.is_made(&self.env) {
+            keep.retain(self.storage(), &self.env)?;
+        }
         self.status(id)
     }
 
@@ -114,15 +139,23 @@ impl EnvPair {
     fn save_probe(&self, probe: SaveProbe) -> Result<ComparisonStatus, Error> {
         let (id, side) = (&*probe.comparison_id, probe.side.name());
         let envelope = serde_json::to_string(&probe.envelope).expect("plain data is JSON");
+        let probe_id = match mistakes::PROBES_TWICE.is_made(&self.env) {
+            true => self.env.unique(),
+            false => format!("{id}:{side}"),
+        };
+        let save = match mistakes::LAST_PROBE_STAYS.is_made(&self.env) {
+            true => SAVE_PROBE_AGAIN,
+            false => SAVE_PROBE,
+        };
         let bindings = [
-            format!("{id}:{side}").into(),
+            probe_id.into(),
             ms(self.env.now()).into(),
             side.into(),
             Value::from(&*probe.envelope.routing.final_url),
             envelope.into(),
             id.into(),
         ];
-        self.storage().exec(SAVE_PROBE, &bindings)?;
+        self.storage().exec(save, &bindings)?;
         self.status(id)
     }
 
@@ -147,9 +180,11 @@ impl EnvPair {
     fn state(&self, id: &str) -> Result<ComparisonState, Error> {
         let row = self.storage().exec(GET, &[id.into()])?.raw().next();
         let Some([status, result, error]) = row.as_deref() else {
-            let evicted = self.is_evicted(id)?;
-            let status =
-                if evicted { ComparisonStatus::Evicted } else { ComparisonStatus::Unknown };
+            let status = match self.is_evicted(id)? {
+                true => ComparisonStatus::Evicted,
+                false if mistakes::EVERYTHING_RUNS.is_made(&self.env) => ComparisonStatus::Running,
+                false => ComparisonStatus::Unknown,
+            };
             return Ok(ComparisonState { status, result: None, error: None });
         };
         let result = result.as_str().and_then(|text| serde_json::from_str(text).ok());
@@ -169,12 +204,16 @@ impl EnvPair {
     /// Sets how many comparisons are kept.
     fn set_keep(&self, keep: u64) -> Result<(), Error> {
         let keep = Keep::new(keep).ok_or_else(|| Error::app("no such number"))?;
-        keep.store(self.storage(), self.env.now())
+        keep.store(self.storage(), &self.env)
     }
 
     /// The last completed comparisons, newest first.
     fn history(&self, limit: u32) -> Result<Vec<Json>, Error> {
-        let mut rows = self.storage().exec(HISTORY_OF, &[limit.into()])?;
+        let history = match mistakes::HISTORY_BY_TIME.is_made(&self.env) {
+            true => HISTORY_BY_TIME,
+            false => HISTORY_OF,
+        };
+        let mut rows = self.storage().exec(history, &[limit.into()])?;
         let told = rows.raw().map(|row| {
             let text = |at: usize| row.get(at).and_then(Value::as_str).unwrap_or_default();
             let result: Json = serde_json::from_str(text(1)).unwrap_or_default();

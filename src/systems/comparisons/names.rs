@@ -25,6 +25,11 @@ pub fn pair_key(left: &Target, right: &Target) -> String {
     digest(&format!("{}:{left}{right}", left.len()), PAIR_DIGITS)
 }
 
+/// A key that a mistake makes: pairs whose URLs join to the same text share it.
+pub fn joined_key(left: &Target, right: &Target) -> String {
+    digest(&format!("{}{}", left.as_str(), right.as_str()), PAIR_DIGITS)
+}
+
 /// The id of the comparison that a request asks for: the same request gives the same id.
 pub fn comparison_id(pair_key: &str, request: &str) -> String {
     format!("{pair_key}:{}", digest(request, REQUEST_DIGITS))

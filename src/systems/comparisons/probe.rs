@@ -3,6 +3,7 @@
 use thunderhead_sim::{Env, Error, Request};
 
 use super::envelope::{BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content};
+use super::mistakes;
 use super::target::Target;
 
 /// How many redirects are followed.
@@ -18,7 +19,7 @@ pub async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
     loop {
         let request = Request::new("GET", &target.path_and_query(), "");
         let answer = env.fetch(&target.host(), request).await.map_err(|error| match error {
-            Error::NetworkLost => Error::NetworkLost,
+            Error::NetworkLost if !mistakes::PROBES_ONCE.is_made(env) => Error::NetworkLost,
             // There is no such host, and there will be none a minute from now.
             other => Error::NonRetryable(other.to_string().into()),
         })?;
@@ -37,10 +38,15 @@ pub async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
                 body: BodyFacts::of(content),
             });
         }
-        if redirects.len() == REDIRECTS_MAX {
+        let endless = mistakes::FOLLOWS_FOR_EVER.is_made(env);
+        if redirects.len() == REDIRECTS_MAX && !endless {
             return Err(Error::NonRetryable(format!("{url} redirects without end").into()));
         }
-        target = target.follow(answer.body.text().unwrap_or_default()).map_err(refused)?;
+        let location = answer.body.text().unwrap_or_default();
+        target = match mistakes::FOLLOWS_ANYWHERE.is_made(env) {
+            true => target.follow_unchecked(location).map_err(refused)?,
+            false => target.follow(location).map_err(refused)?,
+        };
         redirects.push(Redirect { status: answer.status, to: seen_from(&home, &target) });
     }
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Error, ObjectStorage, Time};
+use thunderhead_sim::{Env, Error, ObjectStorage, Time};
+
+use super::mistakes;
 
 /// How many comparisons a pair keeps: at least the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,9 @@ const REMEMBERED: Duration = Duration::from_secs(31 * 86_400);
 /// Creation is in the order of the rowid, which no clock can repeat or turn back. It never falls,
 /// because the newest row is never deleted.
 const FIRST_TO_GO: &str = "SELECT rowid FROM comparisons ORDER BY rowid DESC LIMIT 1 OFFSET ?";
+/// What a mistake has in its place: two that begin in one millisecond are in any order.
+const FIRST_TO_GO_BY_TIME: &str =
+    "SELECT rowid FROM comparisons ORDER BY ts DESC, id LIMIT 1 OFFSET ?";
 const REMEMBER: &str =
     "INSERT OR IGNORE INTO evicted (id, ts) SELECT id, ? FROM comparisons WHERE rowid <= ?";
 const EVICT: &str = "DELETE FROM comparisons WHERE rowid <= ?";
@@ -45,18 +50,30 @@ impl Keep {
     }
 
     /// Remembers it, and lets go of what is beyond it, in the same turn.
-    pub fn store(self, storage: &ObjectStorage, now: Time) -> Result<(), Error> {
+    pub fn store(self, storage: &ObjectStorage, env: &Env) -> Result<(), Error> {
         storage.put(KEY, self.0.to_string())?;
-        self.retain(storage, now)
+        self.retain(storage, env)
+    }
+
+    /// One more than that.
+    pub fn and_one(self) -> Keep {
+        Keep(self.0 + 1)
     }
 
     /// Deletes all but the newest, with their probes. Nothing else happens in the object between
     /// this and what the caller does in the same turn.
-    pub fn retain(self, storage: &ObjectStorage, now: Time) -> Result<(), Error> {
-        let first = storage.exec(FIRST_TO_GO, &[Value::from(self.0)])?.raw().next();
+    pub fn retain(self, storage: &ObjectStorage, env: &Env) -> Result<(), Error> {
+        let now = env.now();
+        let oldest = match mistakes::EVICTS_BY_TIME.is_made(env) {
+            true => FIRST_TO_GO_BY_TIME,
+            false => FIRST_TO_GO,
+        };
+        let first = storage.exec(oldest, &[Value::from(self.0)])?.raw().next();
         let Some(rowid) = first.and_then(|row| row.into_iter().next()) else { return Ok(()) };
         let remembered = Value::Integer(ms(now));
-        storage.exec(REMEMBER, &[remembered, rowid.clone()])?;
+        if !mistakes::FORGETS_EVICTIONS.is_made(env) {
+            storage.exec(REMEMBER, &[remembered, rowid.clone()])?;
+        }
         storage.exec(EVICT, &[rowid])?;
         let forgotten = ms(now).saturating_sub(REMEMBERED.as_millis() as i64);
         storage.exec(FORGET, &[Value::Integer(forgotten)])?;

@@ -4,8 +4,9 @@ use serde_json::json;
 use thunderhead_sim::workflow::CreateOptions;
 use thunderhead_sim::{Body, Env, Error, Request, Response, Stub};
 
+use super::mistakes;
 use super::names::{
-    COMPARE, ENVPAIR_DO, comparison_id, instance_id, is_pair_key, pair_key, pair_of,
+    COMPARE, ENVPAIR_DO, comparison_id, instance_id, is_pair_key, joined_key, pair_key, pair_of,
 };
 use super::ring::Keep;
 use super::target::Target;
@@ -44,9 +45,16 @@ async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
         Ok(pair) => pair,
         Err(response) => return Ok(response),
     };
-    let key = pair_key(&left, &right);
+    let key = match () {
+        () if mistakes::JOINS_URLS.is_made(env) => joined_key(&left, &right),
+        () if mistakes::EITHER_WAY_ROUND.is_made(env) && right.as_str() < left.as_str() => {
+            pair_key(&right, &left)
+        }
+        () => pair_key(&left, &right),
+    };
     // Two requests without a name cannot be told from one that was repeated: each is its own.
-    let request = asked.request_id.unwrap_or_else(|| env.unique());
+    let named = asked.request_id.filter(|_| !mistakes::EVERY_ATTEMPT_IS_NEW.is_made(env));
+    let request = named.unwrap_or_else(|| env.unique());
     let id = comparison_id(&key, &request);
     let comparison = Comparison {
         comparison_id: id.clone(),
@@ -54,6 +62,9 @@ async fn post_compare(env: &Env, body: &Body) -> Result<Response, Error> {
         right_url: right.as_str().into(),
         pair_key: key.clone(),
     };
+    if mistakes::ROW_FIRST.is_made(env) {
+        let _: ComparisonStatus = object(env, &key).call("createComparison", &comparison).await?;
+    }
     start(env, &instance_id(&id), json::write(&comparison)).await?;
     let _: ComparisonStatus = object(env, &key).call("createComparison", &comparison).await?;
     Ok(Response::new(201, json::write(&json!({ "comparisonId": id }))))

@@ -12,6 +12,7 @@ use super::diff::EnvDiff;
 use super::envelope::SignalEnvelope;
 use super::envpair::HISTORY;
 use super::explainer::explain;
+use super::mistakes;
 use super::names::ENVPAIR_DO;
 use super::probe::probe;
 use super::wire::{Comparison, ComparisonStatus, FailComparison, SaveProbe, SaveResult, Side};
@@ -61,11 +62,18 @@ impl Compare {
         let left = probe.envelope;
         let right = self.probe("probeRight", &self.comparison.right_url).await?;
         let probe = SaveProbe { comparison_id: id(), side: Side::Right, envelope: right };
-        let status = self.save("saveRightProbe", "saveProbe", &probe).await?;
+        let status = match mistakes::SAVES_ONE_SIDE.is_made(&self.env) {
+            true => status,
+            false => self.save("saveRightProbe", "saveProbe", &probe).await?,
+        };
         if status != ComparisonStatus::Running {
             return Ok(status);
         }
-        let right = probe.envelope;
+        let (left, right) = match probe.envelope {
+            right if mistakes::COMPARES_WITH_ITSELF.is_made(&self.env) => (right.clone(), right),
+            right if mistakes::SWAPS_SIDES.is_made(&self.env) => (right, left),
+            right => (left, right),
+        };
         let diff = self.step.do_("computeDiff", || {
             let diff = json::write(&EnvDiff::between(&left, &right));
             async move { Ok(diff) }
@@ -79,7 +87,11 @@ impl Compare {
         });
         let explanation: String = json::read_once(&explanation.await?)?;
         let result = json!({ "diff": diff, "explanation": explanation });
-        let save = SaveResult { comparison_id: id(), result };
+        let comparison_id = match mistakes::RESULT_ASTRAY.is_made(&self.env) {
+            true => self.comparison.pair_key.clone(),
+            false => id(),
+        };
+        let save = SaveResult { comparison_id, result };
         self.save("saveResult", "saveResult", &save).await
     }
 
@@ -90,6 +102,9 @@ impl Compare {
     }
 
     async fn probe(&self, name: &str, url: &str) -> Result<SignalEnvelope, Error> {
+        if mistakes::PROBES_OUTSIDE_A_STEP.is_made(&self.env) {
+            return probe(&self.env, url).await;
+        }
         let seen = self.step.do_(name, || {
             let (env, url) = (self.env.clone(), url.to_string());
             async move { probe(&env, &url).await.map(|envelope| json::write(&envelope)) }

@@ -15,6 +15,7 @@ use thunderhead_sim::queue::{MessageBody, MessageSendRequest};
 use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Time, methods};
 
 use super::library;
+use super::mistakes;
 use super::names::{BUCKET, WATCH, key};
 use super::store::{Phase, Store, Task};
 use super::wire::{Create, Progress, Report};
@@ -50,6 +51,9 @@ impl DurableObject for Generation {
     /// Creates nothing, so a request for an unknown id leaves no data behind.
     fn new(ctx: ObjectState, env: Env) -> Generation {
         let store = Store(ctx.storage().clone());
+        if mistakes::WRITES_AT_BIRTH.is_made(&env) {
+            store.0.put("born", "yes").expect("a short key");
+        }
         Generation { ctx, env, store, working: Rc::default(), ending: Rc::default() }
     }
 
@@ -59,6 +63,9 @@ impl DurableObject for Generation {
 
     /// The platform tries an alarm again a few times and then drops it, so the last try sets another one.
     async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
+        if mistakes::ALARM_READS_THE_REQUEST.is_made(&self.env) {
+            self.store.request()?;
+        }
         match self.resume().await {
             Err(_) if info.retry_count >= RETRIES_TRUSTED => {
                 self.wake_by(self.env.now() + LOOK_MAX)
@@ -98,7 +105,7 @@ impl Generation {
         } else {
             self.mind()?;
         }
-        self.store.progress()
+        self.store.progress(&self.env)
     }
 
     /// Goes on from wherever it stands.
@@ -106,7 +113,9 @@ impl Generation {
         if self.store.phase()? == Some(Phase::Accepted) {
             let id = self.store.request()?.create.id;
             let message = MessageSendRequest { body: MessageBody::text(&id), delay_seconds: None };
-            self.env.queue(WATCH).send_with(message.delayed(WATCH_DELAY)).await?;
+            if !mistakes::NOBODY_WATCHES.is_made(&self.env) {
+                self.env.queue(WATCH).send_with(message.delayed(WATCH_DELAY)).await?;
+            }
             // Others were let in meanwhile, and one of them may have come this far.
             if self.store.phase()? == Some(Phase::Accepted) {
                 self.store.set_phase(Phase::Active)?;
@@ -125,6 +134,11 @@ impl Generation {
     fn webhook(&self, report: Report) -> Result<Heard, Error> {
         match self.store.phase()? {
             // Before it is active it has no jobs.
+            _ if mistakes::EVERY_WEBHOOK_IS_WELCOME.is_made(&self.env)
+                && !self.store.is_active()? =>
+            {
+                return Ok(Heard::Taken);
+            }
             None | Some(Phase::Accepted) => return Ok(Heard::Unknown),
             Some(Phase::Active) => {}
             Some(_) => return Ok(Heard::Gone),
@@ -202,23 +216,32 @@ impl Generation {
     async fn end(&self) -> Result<(), Error> {
         let tasks = self.store.tasks()?;
         let (asked, completed_at) = (self.store.request()?, self.store.completed_at()?);
+        let settled = || json::write(&json!({ "standing": "settled" }));
+        if mistakes::TELLS_THE_END_EARLY.is_made(&self.env) {
+            self.ctx.broadcast(settled());
+        }
         // Asked again when it is time to sweep: what it says then is what it said before.
         let made = library::finish(&self.env, &asked, completed_at).await?;
-        self.ctx.broadcast(json::write(&json!({ "standing": "settled" })));
+        self.ctx.broadcast(settled());
         // What was not answered may still arrive in the bucket, and no row leads there.
-        let doubtful = |task: &&Task| task.put && !made.contains(&task.artifact);
+        let sweeps_all = mistakes::SWEEPS_EVERYTHING.is_made(&self.env);
+        let doubtful = |task: &&Task| task.put && (sweeps_all || !made.contains(&task.artifact));
         let keys: Vec<String> =
             tasks.iter().filter(doubtful).map(|task| key(&task.artifact)).collect();
-        if keys.is_empty() {
-            return self.store.forget();
+        if keys.is_empty() || mistakes::NEVER_SWEEPS.is_made(&self.env) {
+            return self.store.forget(&self.env);
         }
-        if self.env.now() < completed_at + SETTLED {
+        let settled_at = match mistakes::SWEEPS_AT_ONCE.is_made(&self.env) {
+            true => completed_at,
+            false => completed_at + SETTLED,
+        };
+        if self.env.now() < settled_at {
             self.store.set_phase(Phase::Sweeping)?;
             return self.mind();
         }
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         self.env.bucket(BUCKET).delete_multiple(&keys).await?;
-        self.store.forget()
+        self.store.forget(&self.env)
     }
 
     /// Tries again soon what did not work, if anything is left to do.

@@ -8,6 +8,7 @@ use thunderhead_sim::{Body, Error, Request, Response};
 
 use super::generation::Generation;
 use super::library;
+use super::mistakes;
 use super::names::{BUCKET, PROVIDER, WEB, key};
 use super::store::{Task, TaskStatus};
 use super::wire::{JobStatus, Report, TaskType};
@@ -59,7 +60,10 @@ impl Generation {
     async fn submit(&self, task: &Task) -> Result<Report, Error> {
         let asked = self.store.request()?.create;
         let mut job = json!({
-            "taskUUID": task.task_uuid(),
+            "taskUUID": match mistakes::JOBS_WITHOUT_A_NAME.is_made(&self.env) {
+                true => self.env.unique(),
+                false => task.task_uuid(),
+            },
             "model": asked.model,
             "input": asked.input,
             "reference": { "generation": asked.id, "artifact": task.artifact },
@@ -73,6 +77,7 @@ impl Generation {
             200..=299 => json::read(&response.body),
             // What is wrong with a request today is wrong with it tomorrow.
             400..=428 => Ok(failed(task, &response)),
+            503 if mistakes::BUSY_IS_FINAL.is_made(&self.env) => Ok(failed(task, &response)),
             status => Err(Error::app(format!("the provider answered {status}"))),
         }
     }
@@ -106,7 +111,9 @@ impl Generation {
             return Ok(false);
         }
         let mut task = self.store.task(n)?;
-        if task.attempt != attempt || task.status >= TaskStatus::Streaming {
+        let old_news = task.status >= TaskStatus::Streaming
+            && !mistakes::HEARS_EVERYTHING_AGAIN.is_made(&self.env);
+        if task.attempt != attempt || old_news {
             return Ok(!task.is_settled());
         }
         match report.status {
@@ -118,7 +125,10 @@ impl Generation {
                 task.content_type.clone_from(&report.content_type);
                 task.seed = report.seed;
             }
-            JobStatus::Failed if report.retryable && attempt < ATTEMPTS_MAX => {
+            JobStatus::Failed
+                if report.retryable
+                    && (attempt < ATTEMPTS_MAX || mistakes::TRIES_FOR_EVER.is_made(&self.env)) =>
+            {
                 task.status = TaskStatus::Pending;
                 task.attempt += 1;
             }
@@ -142,7 +152,12 @@ impl Generation {
         };
         // Written down in the same turn in which the request leaves: from here on there may be
         // something under the key, whatever is heard of it.
-        let putting = Task { put: true, ..task.clone() };
+        let put = !mistakes::FORGETS_THE_PUT.is_made(&self.env);
+        let putting = Task { put, ..task.clone() };
+        if mistakes::ROW_BEFORE_BYTES.is_made(&self.env) {
+            let generation = self.store.request()?.create.id;
+            library::add_artifacts(&self.env, &generation, std::slice::from_ref(task)).await?;
+        }
         if !self.changed(n, &putting)? {
             return Ok(false);
         }
@@ -158,7 +173,16 @@ impl Generation {
     /// Shows the artifact in the library. Only the library knows whether it came in time.
     async fn show(&self, n: u32, task: &Task) -> Result<bool, Error> {
         let generation = self.store.request()?.create.id;
-        library::add_artifact(&self.env, &generation, task).await?;
+        if mistakes::READY_BEFORE_ITS_ROW.is_made(&self.env) {
+            self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })?;
+            self.tell()?;
+        }
+        let stored = |other: &Task| other.status == TaskStatus::Stored;
+        let shown = match mistakes::ALL_AT_ONCE.is_made(&self.env) {
+            true => self.store.tasks()?.into_iter().filter(stored).collect(),
+            false => vec![task.clone()],
+        };
+        library::add_artifacts(&self.env, &generation, &shown).await?;
         if self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })? {
             self.tell()?;
         }
@@ -179,6 +203,12 @@ impl Generation {
     async fn result(&self, task: &Task) -> Result<Option<Body>, Error> {
         let url = task.url.as_deref().unwrap_or_default();
         let response = self.provider(Request::new("GET", url, "")).await?;
+        if mistakes::KEEPS_WHATEVER_COMES.is_made(&self.env) {
+            return Ok(Some(response.body));
+        }
+        if response.status == 410 && mistakes::EXPIRED_IS_GONE.is_made(&self.env) {
+            return Ok(None);
+        }
         let response = if response.status == 410 {
             let report = self.ask(task).await?;
             let url = report.url.unwrap_or_default();
@@ -200,7 +230,7 @@ impl Generation {
 
     /// Tells connected clients how far it is; others have to ask.
     fn tell(&self) -> Result<(), Error> {
-        self.ctx.broadcast(json::write(&self.store.progress()?));
+        self.ctx.broadcast(json::write(&self.store.progress(&self.env)?));
         Ok(())
     }
 }

@@ -1,10 +1,13 @@
 //! The library in D1: generations that are finished, their artifacts, and tags. Every write may be
 //! made again, and may arrive late.
 
+use std::borrow::Cow;
+
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::{Row, Value};
 use thunderhead_sim::{D1PreparedStatement, Env, Error, Time};
 
+use super::mistakes;
 use super::names::LIBRARY;
 use super::store::{Stored, Task};
 
@@ -68,25 +71,41 @@ const PROVIDER: &str = "provider";
 /// The id that belongs to a client's key: the one proposed, unless the key has one already.
 pub async fn claim(env: &Env, key: &str, proposed: &str) -> Result<String, Error> {
     let db = env.d1(LIBRARY);
+    if mistakes::CLAIMS_ANEW.is_made(env) {
+        return Ok(proposed.into());
+    }
     let claim = db.prepare(CLAIM).bind(vec![key.into(), proposed.into()]);
     let results = db.batch(vec![claim, db.prepare(CLAIMED).bind(vec![key.into()])]).await?;
     let id = results.get(1).and_then(|rows| rows.get(0, "generation_id")?.as_str());
     id.map(String::from).ok_or_else(|| Error::app("the key was not kept"))
 }
 
-/// Shows an artifact whose bytes are in the bucket.
-pub async fn add_artifact(env: &Env, generation: &str, task: &Task) -> Result<(), Error> {
+/// Shows an artifact whose bytes are in the bucket. One at a time, unless a mistake is made.
+pub async fn add_artifacts(env: &Env, generation: &str, tasks: &[Task]) -> Result<(), Error> {
     let db = env.d1(LIBRARY);
+    let add: Cow<str> = match mistakes::SHOWS_LATECOMERS.is_made(env) {
+        true => ADD_ARTIFACT
+            .replace("WHERE NOT EXISTS (SELECT 1 FROM generations WHERE id = ?2)", "WHERE true")
+            .into(),
+        false => ADD_ARTIFACT.into(),
+    };
+    let statement = |task| db.prepare(&add).bind(artifact_row(env, generation, task));
+    match tasks {
+        [task] => statement(task).run().await.map(|_| ()),
+        tasks => db.batch(tasks.iter().map(statement).collect()).await.map(|_| ()),
+    }
+}
+
+fn artifact_row(env: &Env, generation: &str, task: &Task) -> Vec<Value> {
     let metadata = json!({ "task": task.task_uuid(), "seed": task.seed }).to_string();
     let content_type = task.content_type.as_deref().unwrap_or("application/octet-stream");
-    let row: Vec<Value> = vec![
+    vec![
         task.artifact.as_str().into(),
         generation.into(),
         content_type.into(),
         metadata.into(),
         ms(env.now()),
-    ];
-    db.prepare(ADD_ARTIFACT).bind(row).run().await.map(|_| ())
+    ]
 }
 
 /// Shows a generation with its tags, all at once; which of its artifacts are there.
@@ -102,9 +121,17 @@ pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec
         ms(*created_at),
         ms(completed_at),
     ];
-    let mut statements = vec![db.prepare(FINISH).bind(row)];
+    let finish: Cow<str> = match mistakes::COUNTS_WHAT_WAS_ASKED.is_made(env) {
+        true => FINISH.replace("COUNT(*)", &create.count.to_string()).into(),
+        false => FINISH.into(),
+    };
+    let mut statements = vec![db.prepare(&finish).bind(row)];
     let tag = |tag: &String| db.prepare(TAG).bind(vec![tag.as_str().into(), id.clone()]);
-    statements.extend(create.tags.iter().map(tag));
+    let tags = create.tags.iter().take(match mistakes::ONE_TAG.is_made(env) {
+        true => 1,
+        false => usize::MAX,
+    });
+    statements.extend(tags.map(tag));
     statements.push(db.prepare(MADE).bind(vec![id.clone()]));
     let results = db.batch(statements).await?;
     let made = results.last().map(|last| &last.results[..]).unwrap_or_default();

@@ -5,6 +5,7 @@ use thunderhead_sim::{Env, Error, Request, Response, Stub};
 
 use super::generation::Heard;
 use super::library;
+use super::mistakes;
 use super::names::GENERATION;
 use super::wire::{Progress, Report, Standing, Wanted};
 use crate::systems::ids::{is_uuid, uuid_v7};
@@ -62,6 +63,10 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
         return Ok(unknown());
     }
     let progress: Progress = object(env, id).call("progress", &()).await?;
+    if mistakes::ASKS_THE_LIBRARY_ALONE.is_made(env) {
+        let found = library::generation(env, id).await?;
+        return Ok(found.map_or_else(unknown, |row| Response::new(200, json::write(&row))));
+    }
     if progress.standing == Standing::Active {
         let Progress { count, ready, failed, .. } = progress;
         let active = json!({ "id": id, "status": "active", "count": count, "ready": ready, "failed": failed });
@@ -70,6 +75,7 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
     Ok(match (library::generation(env, id).await?, progress.standing) {
         (Some(row), _) => Response::new(200, json::write(&row)),
         (None, Standing::Unknown) => unknown(),
+        (None, _) if mistakes::SETTLED_IS_UNKNOWN.is_made(env) => unknown(),
         (None, _) => Response::new(200, json::write(&json!({ "id": id, "status": "active" }))),
     })
 }

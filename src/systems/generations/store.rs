@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
 
+use super::mistakes;
 use super::wire::{Create, Progress, Standing, TaskType};
 use crate::systems::ids::uuid_v7;
 use crate::systems::json;
@@ -125,10 +126,17 @@ impl Store {
             TaskType::Image => IMAGE_TIMEOUT,
             TaskType::Video => VIDEO_TIMEOUT,
         };
-        let timeout = create.timeout_seconds.map_or(usual, Duration::from_secs);
+        let mut timeout = create.timeout_seconds.map_or(usual, Duration::from_secs);
+        if mistakes::HAS_A_DAY.is_made(env) {
+            timeout = Duration::from_secs(86_400);
+        }
         for n in 0..create.count {
+            let artifact = match mistakes::ARTIFACTS_BY_NUMBER.is_made(env) {
+                true => format!("{}-{n}", create.model),
+                false => uuid_v7(env),
+            };
             let task = Task {
-                artifact: uuid_v7(env),
+                artifact,
                 status: TaskStatus::Pending,
                 attempt: 1,
                 url: None,
@@ -176,15 +184,19 @@ impl Store {
     }
 
     /// Forgets everything but that there is nothing left to do.
-    pub fn forget(&self) -> Result<(), Error> {
+    pub fn forget(&self, env: &Env) -> Result<(), Error> {
         self.0.delete_all();
+        if mistakes::UNREADABLE_END.is_made(env) {
+            return self.0.put(PHASE, "done");
+        }
         self.set_phase(Phase::Done)
     }
 
     /// How far it is.
-    pub fn progress(&self) -> Result<Progress, Error> {
+    pub fn progress(&self, env: &Env) -> Result<Progress, Error> {
         let standing = match self.phase()? {
             None => Standing::Unknown,
+            Some(Phase::Sweeping) if mistakes::SWEEPING_IS_ACTIVE.is_made(env) => Standing::Active,
             Some(Phase::Accepted | Phase::Active) => Standing::Active,
             Some(Phase::Completing | Phase::Sweeping | Phase::Done) => Standing::Settled,
         };

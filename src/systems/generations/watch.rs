@@ -7,6 +7,7 @@ use thunderhead_sim::queue::ConsumerConfig;
 use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::generation::WATCH_DELAY;
+use super::mistakes;
 use super::names::{GENERATION, WATCH, WATCH_LATER};
 use crate::systems::json;
 
@@ -33,6 +34,7 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
     for message in batch.messages() {
         match look_after(&env, message).await {
             Ok(true) => message.ack(),
+            Err(_) if mistakes::STOPS_WATCHING.is_made(&env) => message.ack(),
             Ok(false) | Err(_) => {
                 message.retry_with((PAUSE_STEP * message.attempts()).min(PAUSE_MAX));
             }

@@ -7,6 +7,7 @@ use thunderhead_sim::queue::ConsumerConfig;
 use thunderhead_sim::r2::{EventType, Notification};
 use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
+use super::mistakes;
 use super::names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, parse_key};
 use crate::systems::json;
 use crate::systems::patience::Patience;
@@ -37,8 +38,14 @@ pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
 /// Settles each message by itself, so that none holds up its neighbours.
 pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
     for message in batch.messages() {
+        if mistakes::ACKS_FIRST.is_made(&env) {
+            message.ack();
+            handle(&env, message).await?;
+            continue;
+        }
         match handle(&env, message).await {
             Ok(()) => message.ack(),
+            Err(_) if mistakes::ACKS_FAILURES.is_made(&env) => message.ack(),
             Err(error) => {
                 env.log(format!("message {} fails: {error}", message.id().short()));
                 PATIENCE.retry(message);
@@ -50,10 +57,16 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
 
 async fn handle(env: &Env, message: &Message) -> Result<(), Error> {
     match read(message) {
+        Ok((_, _, "onDelete")) if mistakes::IGNORES_DELETIONS.is_made(env) => Ok(()),
         Ok((organisation, name, method)) => {
+            let organisation = match mistakes::ONE_AGENT.is_made(env) {
+                true => "acme".into(),
+                false => organisation,
+            };
             let agent = env.durable_object(AGENT).get_by_name(&organisation);
             agent.rpc(method, json::write(&json!({ "name": name }))).await.map(|_| ())
         }
+        Err(reason) if mistakes::RETRIES_MALFORMED.is_made(env) => Err(Error::app(reason)),
         Err(reason) => reject(env, message, &reason).await,
     }
 }
@@ -77,7 +90,11 @@ fn read(message: &Message) -> Result<(String, String, &'static str), String> {
 /// Writes down what can never be handled, under its id: it counts once, however often it comes.
 async fn reject(env: &Env, message: &Message, reason: &str) -> Result<(), Error> {
     env.log(format!("rejected {}: {reason}", message.id().short()));
-    let args = json!({ "message": message.id().to_string(), "reason": reason });
+    let id = match mistakes::REJECTS_ATTEMPTS.is_made(env) {
+        true => format!("{}-{}", message.id(), message.attempts()),
+        false => message.id().to_string(),
+    };
+    let args = json!({ "message": id, "reason": reason });
     let operator = env.durable_object(OPERATOR).get_by_name(QUEUE);
     operator.rpc("reject", json::write(&args)).await.map(|_| ())
 }

@@ -12,7 +12,7 @@ mod migration;
 use serde_json::Value as Json;
 use thunderhead_sim::ai::Score;
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Error, ObjectStorage};
+use thunderhead_sim::{Env, Error, ObjectStorage};
 
 pub use current::Current;
 pub use history::History;
@@ -69,8 +69,8 @@ impl ClassificationResult {
 /// The tables of an agent. Every method is one turn of the object or less: all of it is kept, or none.
 /// Those that change rows say whether a client would see the difference.
 pub trait Ledger: Sized + 'static {
-    /// The tables, made if they are not there.
-    fn open(storage: &ObjectStorage) -> Self;
+    /// The tables, made if they are not there. The environment says which mistake is made, if any.
+    fn open(storage: &ObjectStorage, env: &Env) -> Self;
 
     /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
     fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error>;

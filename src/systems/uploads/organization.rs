@@ -17,6 +17,7 @@ use thunderhead_sim::workflow::{InstanceStatus, Status as Instance};
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
 use super::ledger::{ClassificationResult, Ledger, UploadStatus, list};
+use super::mistakes;
 use super::names::{BUCKET, UploadEvent, WORKFLOW, key, workflow_id};
 use super::wire::{ClassificationReport, Named};
 use crate::systems::json;
@@ -52,7 +53,7 @@ impl<L: Ledger> DurableObject for Organization<L> {
 
     fn new(ctx: ObjectState, env: Env) -> Organization<L> {
         let agent = Agent::new(ctx.clone(), env.clone());
-        let ledger = L::open(ctx.storage());
+        let ledger = L::open(ctx.storage(), &env);
         ctx.storage().exec(SCHEMA, &[]).expect("the name of the table is free");
         Organization { agent, ctx, env, ledger, applied: RefCell::default() }
     }
@@ -65,7 +66,14 @@ impl<L: Ledger> DurableObject for Organization<L> {
             }
             "persistClassificationSuccess" => {
                 let about: ClassificationReport = json::read(&args)?;
-                let score = Score::from_millionths(about.score);
+                if mistakes::RESULT_MAKES_CURRENT.is_made(&self.env) {
+                    let event = UploadEvent { id: about.event_id.clone(), e_tag: String::new() };
+                    self.ledger.told(&about.name, Some(&event), self.now())?;
+                }
+                let score = match mistakes::LOSES_THE_SCORE.is_made(&self.env) {
+                    true => Score::from_millionths(0),
+                    false => Score::from_millionths(about.score),
+                };
                 self.finished(
                     &about.event_id,
                     &ClassificationResult::classified(&about.label, score),
@@ -96,6 +104,9 @@ impl<L: Ledger> Organization<L> {
     /// Something happened to a name: describes what R2 holds now, and has it classified.
     async fn refresh(&self, name: &str) -> Result<Option<UploadEvent>, Error> {
         let found = self.look(name).await?;
+        if found.is_none() && mistakes::KEEPS_DELETED.is_made(&self.env) {
+            return Ok(None);
+        }
         let seen = self.ledger.told(name, found.as_ref(), self.now())?;
         self.invalidate(seen);
         if let Some(event) = &found {
@@ -116,9 +127,10 @@ impl<L: Ledger> Organization<L> {
         loop {
             let before = applied();
             let found = self.env.bucket(BUCKET).head(&key).await?;
-            if applied() == before {
+            if applied() == before || mistakes::BELIEVES_EVERY_LOOK.is_made(&self.env) {
                 self.applied.borrow_mut().insert(name.into(), before + 1);
-                return Ok(found.map(|object| UploadEvent::new(&key, &object.etag)));
+                let named = if mistakes::NAMES_ALONE.is_made(&self.env) { name } else { &key };
+                return Ok(found.map(|object| UploadEvent::new(named, &object.etag)));
             }
         }
     }
@@ -128,6 +140,7 @@ impl<L: Ledger> Organization<L> {
         match self.ledger.status(&event.id)? {
             Some(UploadStatus::Queued) => self.start(name, event).await,
             Some(UploadStatus::Running) => match self.stops(&event.id)? {
+                Some(_) if mistakes::NEVER_RESUMES.is_made(&self.env) => Ok(()),
                 Some(stops) => self.resume(&event.id, &stops).await,
                 None => Ok(()),
             },
@@ -136,7 +149,10 @@ impl<L: Ledger> Organization<L> {
     }
 
     async fn start(&self, name: &str, event: &UploadEvent) -> Result<(), Error> {
-        let id = workflow_id(&event.id);
+        let id = match mistakes::RANDOM_INSTANCE.is_made(&self.env) {
+            true => workflow_id(&self.env.unique()),
+            false => workflow_id(&event.id),
+        };
         let key = key(self.agent.name()?, name);
         let params = json!({ "name": name, "key": key, "eventId": event.id, "eTag": event.e_tag });
         let metadata = Some(json!({ "name": name }));
@@ -144,6 +160,7 @@ impl<L: Ledger> Organization<L> {
             RunWorkflowOptions { id: Some(id.as_str().into()), metadata, ..Default::default() };
         match self.agent.run_workflow(WORKFLOW, params, options).await {
             Ok(_) => {}
+            Err(error) if is_duplicate(&error) && mistakes::BELIEVES_EXISTS.is_made(&self.env) => {}
             // "Exists" may be false, and what exists may have ended: only its status is believed.
             Err(error) if is_duplicate(&error) => {
                 let status = self.env.workflow(WORKFLOW).get(&id).await?.status().await?;
@@ -177,6 +194,11 @@ impl<L: Ledger> Organization<L> {
     /// A workflow did not find the bytes of its event. Unless they are back by now, it is to end, and
     /// that is written down before it hears of it: the next look that finds the bytes starts it again.
     async fn image_gone(&self, about: &ClassificationReport) -> Result<Body, Error> {
+        if mistakes::PAUSES_FOR_GOOD.is_made(&self.env) {
+            let instance = self.env.workflow(WORKFLOW).get(&workflow_id(&about.event_id)).await?;
+            instance.pause().await?;
+            return Ok(Body::from("\"again\""));
+        }
         self.track(&workflow_id(&about.event_id))?;
         let found = self.look(&about.name).await?;
         let seen = self.ledger.told(&about.name, found.as_ref(), self.now())?;
@@ -185,7 +207,8 @@ impl<L: Ledger> Organization<L> {
         if found.is_some_and(|event| event.id == about.event_id) {
             return Ok(Body::from("\"again\""));
         }
-        if self.ledger.status(&about.event_id)? == Some(UploadStatus::Running) {
+        let abandons = !mistakes::ABANDONS_SILENTLY.is_made(&self.env);
+        if abandons && self.ledger.status(&about.event_id)? == Some(UploadStatus::Running) {
             self.ctx.storage().exec(ABANDON, &[about.event_id.as_str().into()])?;
         }
         Ok(Body::from("\"stop\""))
@@ -238,7 +261,7 @@ impl<L: Ledger> Organization<L> {
         };
         self.ctx.storage().exec(ENDED, &[ended.into(), id.into()])?;
         let seen = self.ledger.finished(event_id, result, self.now())?;
-        self.invalidate(seen);
+        self.invalidate(seen && !mistakes::TELLS_NO_END.is_made(&self.env));
         Ok(())
     }
 
@@ -254,6 +277,9 @@ impl<L: Ledger> Organization<L> {
     }
 
     fn track(&self, id: &str) -> Result<(), Error> {
+        if mistakes::TRACKS_NOTHING.is_made(&self.env) {
+            return Ok(());
+        }
         self.ctx.storage().exec(TRACK, &[id.into(), WORKFLOW.into()]).map(|_| ())
     }
 

@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use thunderhead_sim::queue::MessageBody;
 use thunderhead_sim::{Env, Error, Request, Response};
 
+use super::mistakes;
 use super::names::{AGENT, BUCKET, OPERATOR, QUEUE, key, parse_key};
 use crate::systems::json;
 
@@ -21,7 +22,8 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let path = path.trim_start_matches('/');
     let member = session.split_once('@').map_or("", |(_, organisation)| organisation);
     let organisation = path.split('/').next().unwrap_or_default();
-    if organisation.is_empty() || organisation != member {
+    let stranger = organisation != member && !mistakes::SERVES_STRANGERS.is_made(&env);
+    if organisation.is_empty() || stranger {
         return Ok(Response::new(403, ""));
     }
     if organisation == OPERATORS {
@@ -42,6 +44,10 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
             Ok(Response::new(204, ""))
         }
         ("GET", None) => {
+            let organisation = match mistakes::LISTS_ANOTHER.is_made(&env) {
+                true => "globex",
+                false => organisation,
+            };
             let agent = env.durable_object(AGENT).get_by_name(organisation);
             Ok(Response::new(200, agent.rpc("getUploads", "").await?))
         }

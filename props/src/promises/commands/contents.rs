@@ -60,8 +60,8 @@ impl<'a> Contents<'a> {
             Change::State { workflow, is: None } => {
                 self.states.remove(workflow);
             }
-            Change::Effect { id, outcome } => self.effects.entry(id).or_default().push(outcome),
-            Change::Guest { guest, status } => {
+            Change::Effect { id, outcome, .. } => self.effects.entry(id).or_default().push(outcome),
+            Change::Guest { guest, status, .. } => {
                 self.guests.insert(guest, status);
                 if *status != "in" {
                     let about = self.commands.iter().filter(|(_, about)| *about == guest);

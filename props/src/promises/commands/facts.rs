@@ -97,10 +97,10 @@ pub enum Change<'a> {
     Message(Option<Message<'a>>, Option<Message<'a>>),
     /// The state of a workflow; none when it was deleted.
     State { workflow: &'a str, is: Option<(i64, &'a str)> },
-    /// A command took effect.
-    Effect { id: &'a str, outcome: &'a str },
-    /// Where a guest stands now.
-    Guest { guest: &'a str, status: &'a str },
+    /// A command took effect on a stay of a guest.
+    Effect { id: &'a str, outcome: &'a str, stay: (&'a str, i64) },
+    /// Where a guest stands now, and which stay it is.
+    Guest { guest: &'a str, status: &'a str, stay: i64 },
     /// What is known about carrying out a command, as it was and as it is.
     Delivery { command: (&'a str, i64), was: Option<Delivery<'a>>, is: Option<Delivery<'a>> },
 }
@@ -126,10 +126,12 @@ pub fn change(change: &RowChange) -> Option<Change<'_>> {
             Change::State { workflow, is: is.then(state) }
         }
         "checkouts" if !was => {
-            Change::Effect { id: text(new("message_id")), outcome: text(new("outcome")) }
+            let stay = (text(new("guest_id")), integer(new("stay")).unwrap_or_default());
+            Change::Effect { id: text(new("message_id")), outcome: text(new("outcome")), stay }
         }
         "guests" if is => {
-            Change::Guest { guest: text(new("guest_id")), status: text(new("status")) }
+            let stay = integer(new("stay")).unwrap_or_default();
+            Change::Guest { guest: text(new("guest_id")), status: text(new("status")), stay }
         }
         "command_deliveries" => {
             let key = |column| new(column).or_else(|| old(column));

@@ -11,8 +11,9 @@ const SCHEMA: &str = "
     create table workflow_states (workflow_id text primary key, version integer, state text);
     create table command_deliveries (workflow_id text, position integer, leased_by text,
         failures integer, parked_ms integer);
-    create table guests (guest_id text primary key, status text);
-    create table checkouts (id integer primary key, message_id text, outcome text);";
+    create table guests (guest_id text primary key, status text, stay integer);
+    create table checkouts (id integer primary key, message_id text, outcome text, guest_id text,
+        stay integer);";
 
 /// A history made by hand. The first thing told has index 0.
 pub struct Story {
@@ -49,7 +50,7 @@ impl Story {
 
     /// Guests are in the house.
     pub fn guests(&mut self, names: &[&str]) -> &mut Story {
-        let rows: Vec<String> = names.iter().map(|name| format!("('{name}', 'in')")).collect();
+        let rows: Vec<String> = names.iter().map(|name| format!("('{name}', 'in', 1)")).collect();
         self.sql(&format!("insert into guests values {}", rows.join(", ")))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
 use thunderhead_sim::Trace;
 
 use super::facts::{comparison, probe, rows};
@@ -15,7 +16,7 @@ pub static UNSEEN: Promise = Promise::always(
 
 pub static PURE: Promise = Promise::always(
     "the diff follows from the envelopes",
-    "equal envelopes have equal diffs, and a diff is empty of every fact in which the envelopes agree",
+    "equal envelopes have equal diffs; a diff tells of no fact in which the envelopes agree, of each in its own words, and of every difference in status, place, encryption and content",
     pure,
 );
 
@@ -40,7 +41,7 @@ fn unseen(trace: &Trace) -> Result<(), Finding> {
 
 fn pure(trace: &Trace) -> Result<(), Finding> {
     let mut envelopes: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-    let mut diffs: BTreeMap<(&str, &str), serde_json::Value> = BTreeMap::new();
+    let mut diffs: BTreeMap<(&str, &str), Value> = BTreeMap::new();
     for (at, _, changes) in rows(trace) {
         for change in changes {
             if let Some((_, Some(saved))) = probe(change) {
@@ -50,35 +51,61 @@ fn pure(trace: &Trace) -> Result<(), Finding> {
             let Some(result) = after.result else { continue };
             let side = |side| envelopes.get(&(after.id, side)).copied().unwrap_or("null");
             let (left, right) = (side("left"), side("right"));
-            let result: serde_json::Value = serde_json::from_str(result).unwrap_or_default();
+            let result: Value = serde_json::from_str(result).unwrap_or_default();
             let known = diffs.entry((left, right)).or_insert_with(|| result["diff"].clone());
             if *known != result["diff"] {
                 let message = format!("{} has another diff of the same envelopes", after.id);
                 return Err(Finding::at(at, message));
             }
-            if let Some(what) = idle_change(left, right, &result["diff"]) {
-                let message = format!("{} reports {what}, in which both sides agree", after.id);
-                return Err(Finding::at(at, message));
+            if let Some(wrong) = wrong_change(left, right, &result["diff"]) {
+                return Err(Finding::at(at, format!("{} {wrong}", after.id)));
             }
         }
     }
     Ok(())
 }
 
-/// A change that is reported of a fact which both envelopes state alike.
-fn idle_change(left: &str, right: &str, diff: &serde_json::Value) -> Option<String> {
-    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap_or_default();
+/// What every difference in has to be told. Which headers matter is the application's to say.
+const TOLD: [&str; 4] = ["status", "landing", "secure", "body"];
+
+/// What is wrong with a diff of two envelopes: a change that is none, one that quotes an envelope wrongly, or a
+/// difference of which nothing is told.
+fn wrong_change(left: &str, right: &str, diff: &Value) -> Option<String> {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (left, right) = (read(left), read(right));
-    let changes = diff["changes"].as_array()?;
-    changes.iter().find_map(|change| {
+    let changes = diff["changes"].as_array().map_or(&[][..], Vec::as_slice);
+    let wrong = changes.iter().find_map(|change| {
         let what = change["what"].as_str()?;
-        let path = match what.split_once(' ') {
-            Some(("header", name)) => format!("/headers/{name}"),
-            _ if matches!(what, "landing" | "secure") => format!("/routing/{what}"),
-            _ => format!("/{what}"),
+        let place = place(what);
+        let (left, right) = (left.pointer(&place), right.pointer(&place));
+        if left == right {
+            return Some(format!("reports {what}, in which both sides agree"));
+        }
+        let quotes = |told: &Value, fact: Option<&Value>| match fact {
+            // Quoted as they are. Others are told in words of their own.
+            Some(Value::String(text)) => told.as_str() == Some(text),
+            Some(Value::Number(number)) => told.as_str() == Some(&number.to_string()),
+            Some(Value::Bool(yes)) => told.as_str() == Some(&yes.to_string()),
+            _ => true,
         };
-        (left.pointer(&path) == right.pointer(&path)).then(|| what.to_string())
+        let right_way = quotes(&change["left"], left) && quotes(&change["right"], right);
+        (!right_way).then(|| format!("tells of {what} what no side has there"))
+    });
+    wrong.or_else(|| {
+        let told = |what: &str| changes.iter().any(|change| change["what"] == what);
+        let differs = |what: &str| left.pointer(&place(what)) != right.pointer(&place(what));
+        let untold = TOLD.into_iter().find(|what| differs(what) && !told(what))?;
+        Some(format!("says nothing of {untold}, in which the sides differ"))
     })
+}
+
+/// Where an envelope states the fact that a change is about.
+fn place(what: &str) -> String {
+    match what.split_once(' ') {
+        Some(("header", name)) => format!("/headers/{name}"),
+        _ if matches!(what, "landing" | "secure") => format!("/routing/{what}"),
+        _ => format!("/{what}"),
+    }
 }
 
 #[cfg(test)]
@@ -124,5 +151,22 @@ mod tests {
             let message = pure(&story.trace()).unwrap_err().message;
             assert_eq!(message, format!("{} reports {what}, in which both sides agree", id(1)));
         }
+    }
+
+    #[test]
+    fn a_diff_that_quotes_wrongly_or_leaves_something_out_is_rejected() {
+        let (left, right) = (r#"{"status":200,"body":1}"#, r#"{"status":404,"body":1}"#);
+        let wrong = |changes: &str| {
+            wrong_change(left, right, &serde_json::from_str(changes).unwrap_or_default())
+        };
+        let status = r#"{"changes":[{"what":"status","left":"200","right":"404"}]}"#;
+        assert_eq!(wrong(status), None);
+        let swapped = r#"{"changes":[{"what":"status","left":"404","right":"200"}]}"#;
+        assert_eq!(wrong(swapped), Some("tells of status what no side has there".into()));
+        let nothing = r#"{"changes":[]}"#;
+        assert_eq!(
+            wrong(nothing),
+            Some("says nothing of status, in which the sides differ".into())
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use thunderhead_sim::{Body, Time, Trace};
 
 use super::contents::Contents;
+use super::ends::timeout;
 use super::facts::{Fact, facts, json};
 use crate::promise::{Finding, Promise};
 use crate::promises::count;
@@ -30,9 +31,15 @@ pub static PAID_ONCE: Promise = Promise::always(
 
 pub static KEPT: Promise = Promise::eventually(
     "what was paid for is kept",
-    "an artifact that was done 20 minutes of calm before its generation ended is in the \
-            library",
+    "an artifact that was done is in the library if its generation ended before its time was up, or 20 minutes of \
+            calm later",
     kept,
+);
+
+pub static TRIED: Promise = Promise::eventually(
+    "every artifact is tried",
+    "a generation that ended before its time was up has had a job taken on for each artifact that was asked for",
+    tried,
 );
 
 pub static APART: Promise = Promise::always(
@@ -136,8 +143,13 @@ fn kept(trace: &Trace) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let mut calm = Time::ZERO;
     let mut charged = Vec::new();
+    // When the time of each generation is up. One that ends before has heard of all its jobs.
+    let mut deadlines: BTreeMap<&str, Time> = BTreeMap::new();
     for (_, at, fact) in facts(trace) {
         match fact {
+            Fact::Created { generation, args } => {
+                deadlines.entry(generation).or_insert_with(|| at + timeout(&json(args)));
+            }
             Fact::Charged(job) => charged.push((at, job)),
             Fact::Calm => calm = at,
             _ => {}
@@ -145,9 +157,38 @@ fn kept(trace: &Trace) -> Result<(), Finding> {
     }
     for (at, job) in charged {
         let Some(generation) = contents.generations.get(job.generation) else { continue };
-        let in_time = generation.at > at.max(calm) + FETCHED;
+        let early = deadlines.get(job.generation).is_some_and(|up| generation.at < *up);
+        let in_time = early || generation.at > at.max(calm) + FETCHED;
         if in_time && !contents.artifacts.contains_key(job.artifact) {
             let message = format!("{} was done at {at} and is in no library", job.artifact);
+            return Err(Finding::missing(message));
+        }
+    }
+    Ok(())
+}
+
+fn tried(trace: &Trace) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
+    let mut asked: BTreeMap<&str, (Time, usize)> = BTreeMap::new();
+    let mut taken: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (_, at, fact) in facts(trace) {
+        match fact {
+            Fact::Created { generation, args } => {
+                let args = json(args);
+                let count = args["count"].as_u64().unwrap_or_default() as usize;
+                asked.entry(generation).or_insert_with(|| (at + timeout(&args), count));
+            }
+            Fact::Accepted(job) => {
+                taken.entry(job.generation).or_default().insert(job.artifact);
+            }
+            _ => {}
+        }
+    }
+    for (id, (up, count)) in asked {
+        let ended = contents.generations.get(id).is_some_and(|row| row.at < up);
+        let taken = taken.get(id).map_or(0, BTreeSet::len);
+        if ended && taken < count {
+            let message = format!("{id} is over, and jobs were taken on for {taken} of {count}");
             return Err(Finding::missing(message));
         }
     }
@@ -256,6 +297,16 @@ mod tests {
         };
         assert_eq!(lost(FETCHED.as_secs() - 1), Ok(()));
         assert!(lost(FETCHED.as_secs() + 1).is_err());
+        assert!(lost(299).is_err(), "its time was not up");
+    }
+
+    #[test]
+    fn a_generation_that_is_over_too_soon_for_an_artifact_to_be_tried_is_rejected() {
+        let mut story = story();
+        assert_eq!(tried(&story.trace()), Ok(()));
+        let message = tried(&story.written("g", "failed", 0).trace()).unwrap_err().message;
+        assert_eq!(message, "g is over, and jobs were taken on for 0 of 1");
+        assert_eq!(tried(&story.accepted("a-1", "a", "g").trace()), Ok(()));
     }
 
     #[test]

@@ -53,10 +53,14 @@ const GRACE: Duration = Duration::from_secs(17 * 60);
 
 /// When a generation that was given must be over, if there is no storm.
 pub fn deadline(given: &Given) -> Time {
-    let model = given.wanted["model"].as_str().unwrap_or_default();
+    given.at + timeout(&given.wanted)
+}
+
+/// How long a generation may take.
+pub fn timeout(wanted: &Json) -> Duration {
+    let model = wanted["model"].as_str().unwrap_or_default();
     let usual = if model.starts_with("video") { VIDEO } else { IMAGE };
-    let timeout = given.wanted["timeoutSeconds"].as_u64().map_or(usual, Duration::from_secs);
-    given.at + timeout
+    wanted["timeoutSeconds"].as_u64().map_or(usual, Duration::from_secs)
 }
 
 fn every_request_ends(trace: &Trace) -> Result<(), Finding> {

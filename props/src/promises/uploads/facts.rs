@@ -47,6 +47,10 @@ pub enum Fact<'a> {
     Exists(&'a str),
     /// A life of an instance begins.
     Runs(&'a str),
+    /// The model is asked about a picture.
+    Classifies(&'a Body),
+    /// The model refuses a picture, and always will.
+    Refused(&'a Body),
     /// The model has looked at a picture.
     Labelled(&'a Body, &'a [Label]),
     /// Rows of an organisation's agent have changed, as one.
@@ -80,6 +84,7 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 effect(*call, trace.op(*call), trace.outcome(*outcome))
             }
             EventKind::Call { call } => match trace.op(*call) {
+                Op::Ai(op) => Some(Fact::Classifies(&op.image)),
                 Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
                 Op::Fetch { request, .. } if actor == BROWSER => {
                     Some(Fact::Fetches(*call, request))
@@ -153,6 +158,9 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
             duplicate: matches!(outcome, Err(Error::Workflow(error)) if error.is_already_exists()),
         }),
         (Op::Workflow(op), Ok(_)) if op.engine().is_none() => op.instance().map(Fact::Exists),
+        (Op::Ai(op), Err(Error::Ai(error))) if !error.is_transient() => {
+            Some(Fact::Refused(&op.image))
+        }
         (Op::Ai(op), Ok(Reply::Ai(labels))) => Some(Fact::Labelled(&op.image, labels)),
         _ => None,
     }

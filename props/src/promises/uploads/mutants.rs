@@ -147,6 +147,21 @@ impl Story {
         self
     }
 
+    /// The model is asked about these bytes.
+    pub fn classifies(&mut self, bytes: &str) -> &mut Story {
+        let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });
+        self.calls += 1;
+        self.history.calls("OrganizationWorkflow/one", self.calls, op);
+        self
+    }
+
+    /// The model refuses these bytes, for this reason.
+    pub fn not_labelled(&mut self, bytes: &str, error: ai::Error) -> &mut Story {
+        let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });
+        self.history.effect_of(op, Err(Error::Ai(error)));
+        self
+    }
+
     /// The row of the name says this of these bytes.
     pub fn row(&mut self, bytes: &str, status: &str, label: Option<&str>) -> &mut Story {
         let after = row(bytes, status, label);

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::{Body, Request, Trace};
 
-use super::contents::{Contents, short};
+use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use crate::promise::{Finding, Promise};
@@ -25,6 +25,12 @@ pub static UP_TO_DATE: Promise = Promise::eventually(
     "clients see the end",
     "when all is quiet, every client that is connected has fetched the final state",
     up_to_date,
+);
+
+pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually(
+    "only a bad picture fails",
+    "when all is quiet, a row is failed only if the model has refused its bytes for good, or was asked six times in vain",
+    good_is_classified,
 );
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
@@ -75,6 +81,41 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
+/// How often the platform tries a step: an outage that outlasts that, five minutes, may fail a good picture.
+const ATTEMPTS: usize = 6;
+
+fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
+    let mut contents = Contents::default();
+    let mut read = BTreeMap::new();
+    let mut refused = BTreeSet::new();
+    let mut asked: BTreeMap<&Body, usize> = BTreeMap::new();
+    for (_, fact) in facts(trace) {
+        contents.step(&fact);
+        match fact {
+            Fact::Read(object, body) => {
+                read.insert((&*object.key, &*object.etag), body);
+            }
+            Fact::Refused(body) => {
+                refused.insert(body);
+            }
+            Fact::Classifies(body) => *asked.entry(body).or_default() += 1,
+            _ => {}
+        }
+    }
+    let is_bad = |event: &str| {
+        let of = |(key, etag): &(&str, &str)| event_id(key, etag) == event;
+        let in_vain = |bytes: &Body| asked.get(bytes).is_some_and(|times| *times >= ATTEMPTS);
+        read.iter().any(|(object, bytes)| (refused.contains(bytes) || in_vain(bytes)) && of(object))
+    };
+    for (organisation, row) in contents.board.rows().filter(|(_, row)| row.status == "failed") {
+        if !is_bad(row.event) {
+            let message = format!("{organisation}/{} is failed; no model refused it", row.name);
+            return Err(Finding::missing(message));
+        }
+    }
+    Ok(())
+}
+
 fn up_to_date(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let (mut connected, mut asked) = (BTreeSet::new(), BTreeMap::new());
@@ -113,6 +154,8 @@ fn up_to_date(trace: &Trace) -> Result<(), Finding> {
 
 #[cfg(test)]
 mod tests {
+    use thunderhead_sim::ai;
+
     use super::*;
     use crate::promises::uploads::mutants::Story;
 
@@ -141,6 +184,29 @@ mod tests {
         let error = terminal(&stuck.trace()).unwrap_err();
         assert_eq!(error.message, "acme/cat.jpg is running for ever");
         assert_eq!(terminal(&stuck.row("one", "failed", None).trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_good_picture_that_has_failed_is_rejected() {
+        let mut failed = Story::default();
+        failed.stored("one", 1).read("one").row("one", "failed", None);
+        let error = good_is_classified(&failed.trace()).unwrap_err();
+        assert_eq!(error.message, "acme/cat.jpg is failed; no model refused it");
+        let busy = ai::Error::service(ai::transient_errors()[0]);
+        assert!(good_is_classified(&failed.not_labelled("one", busy).trace()).is_err());
+        let bad = ai::Error::service(0);
+        assert_eq!(good_is_classified(&failed.not_labelled("one", bad).trace()), Ok(()));
+    }
+
+    #[test]
+    fn a_good_picture_may_fail_when_the_model_was_asked_six_times_in_vain() {
+        let mut failed = Story::default();
+        failed.stored("one", 1).read("one").row("one", "failed", None);
+        for _ in 1..ATTEMPTS {
+            failed.classifies("one");
+        }
+        assert!(good_is_classified(&failed.trace()).is_err());
+        assert_eq!(good_is_classified(&failed.classifies("one").trace()), Ok(()));
     }
 
     #[test]

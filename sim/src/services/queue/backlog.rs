@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::batch::Verdict;
 use super::kept::Kept;
 use super::{
-    Batch, BatchId, ConsumerConfig, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody, MessageId,
-    Metrics, QueueConfig, QueueId,
+    Batch, BatchId, ConsumerConfig, Defect, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody,
+    MessageId, Metrics, QueueConfig, QueueId,
 };
 use crate::values::time::Time;
 
@@ -193,7 +193,10 @@ impl Backlog {
     /// An ack counts however late it comes. A failure counts only for the current delivery: an
     /// older one has failed already, when its lease ended or another copy of it did.
     pub fn settle(&mut self, now: Time, seq: u64, attempts: u32, verdict: Verdict) -> Settled {
-        let Some(stored) = self.messages.get(&seq) else { return Settled::Here(Fate::Gone) };
+        let Some(stored) = self.messages.get(&seq) else {
+            let again = self.config.defect == Some(Defect::SettlesAgain);
+            return Settled::Here(if again { Fate::Acked } else { Fate::Gone });
+        };
         match verdict {
             Verdict::Ack => {
                 self.remove(seq);

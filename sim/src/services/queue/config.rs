@@ -21,12 +21,14 @@ pub struct QueueConfig {
     pub retention: Duration,
     /// Where to follow the local emulator instead of production.
     pub options: Options,
+    /// What the queue does wrong, for tests.
+    pub defect: Option<Defect>,
 }
 
 impl Default for QueueConfig {
     fn default() -> QueueConfig {
         let (delivery_delay, options) = (Duration::ZERO, Options::default());
-        QueueConfig { delivery_delay, retention: 4 * DAY, options }
+        QueueConfig { delivery_delay, retention: 4 * DAY, options, defect: None }
     }
 }
 
@@ -109,6 +111,16 @@ impl ConsumerConfig {
             _ => Ok(()),
         }
     }
+}
+
+/// Something that no queue may do. A promise about queues cannot be broken by an application, so a test that shows
+/// that such a promise sees anything needs a queue that is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// A message that was settled is settled again by a second copy of its batch.
+    SettlesAgain,
+    /// A delivery whose result never came is forgotten, and its message with it.
+    ForgetsDeliveries,
 }
 
 /// Where a queue follows the local emulator; all off is production as documented.

@@ -1,9 +1,10 @@
 //! One row for each name, and a shelf for what was known of the uploads that are not current.
 
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Error, ObjectStorage};
+use thunderhead_sim::{Env, Error, ObjectStorage};
 
 use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
+use crate::systems::uploads::mistakes;
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
 
 const SCHEMA: &str = "
@@ -59,39 +60,48 @@ const ROWS: &str = "select name, createdAt, status, classificationLabel, classif
     from Upload order by name";
 
 /// The table of the plan, and the shelf.
-pub struct Current(ObjectStorage);
+pub struct Current {
+    storage: ObjectStorage,
+    env: Env,
+}
 
 impl Ledger for Current {
-    fn open(storage: &ObjectStorage) -> Current {
+    fn open(storage: &ObjectStorage, env: &Env) -> Current {
         storage.exec(SCHEMA, &[]).expect("the names of the tables are free");
-        Current(storage.clone())
+        Current { storage: storage.clone(), env: env.clone() }
     }
 
     fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error> {
-        let there = first(&self.0, CURRENT, &[name.into()])?;
-        if there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id) {
+        let there = first(&self.storage, CURRENT, &[name.into()])?;
+        let again = mistakes::WRITES_EVERY_TIME.is_made(&self.env);
+        let same = there.as_ref().and_then(Value::as_str) == event.map(|event| &*event.id);
+        if same && !(again && there.is_some()) {
             return Ok(false);
         }
-        if there.is_some() {
-            change(&self.0, SHELVE, &[name.into()])?;
+        if there.is_some() && !same && !mistakes::FORGETS_THE_REPLACED.is_made(&self.env) {
+            change(&self.storage, SHELVE, &[name.into()])?;
         }
         let Some(UploadEvent { id, .. }) = event else {
-            return change(&self.0, REMOVE, &[name.into()]);
+            return change(&self.storage, REMOVE, &[name.into()]);
         };
         let row = [name.into(), id.as_str().into(), workflow_id(id).into(), now.into()];
-        change(&self.0, PLACE, &row)?;
-        change(&self.0, UNSHELVE, &[id.as_str().into()])?;
+        change(&self.storage, PLACE, &row)?;
+        change(&self.storage, UNSHELVE, &[id.as_str().into()])?;
         Ok(true)
     }
 
     fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {
-        first(&self.0, STATUS, &[event_id.into()]).map(status)
+        first(&self.storage, STATUS, &[event_id.into()]).map(status)
     }
 
     fn started(&self, event_id: &str, now: i64) -> Result<bool, Error> {
-        let seen = change(&self.0, START, &[now.into(), event_id.into()])?;
+        let start = match mistakes::STARTS_ANYTHING.is_made(&self.env) {
+            true => START.trim_end_matches(" and status = 'queued'"),
+            false => START,
+        };
+        let seen = change(&self.storage, start, &[now.into(), event_id.into()])?;
         if !seen {
-            change(&self.0, START_SHELVED, &[event_id.into()])?;
+            change(&self.storage, START_SHELVED, &[event_id.into()])?;
         }
         Ok(seen)
     }
@@ -102,17 +112,23 @@ impl Ledger for Current {
         result: &ClassificationResult,
         now: i64,
     ) -> Result<bool, Error> {
-        self.started(event_id, now)?;
+        if !mistakes::SKIPS_RUNNING.is_made(&self.env) {
+            self.started(event_id, now)?;
+        }
         let [status, label, score, error] = result.columns();
         let row = [status, label, score, error, now.into(), event_id.into()];
-        let seen = change(&self.0, FINISH, &row)?;
+        let finish = match mistakes::SKIPS_RUNNING.is_made(&self.env) {
+            true => FINISH.trim_end_matches(" and status = 'running'"),
+            false => FINISH,
+        };
+        let seen = change(&self.storage, finish, &row)?;
         if !seen {
-            change(&self.0, FINISH_SHELVED, &row)?;
+            change(&self.storage, FINISH_SHELVED, &row)?;
         }
         Ok(seen)
     }
 
     fn rows(&self) -> Result<Vec<Vec<Value>>, Error> {
-        Ok(self.0.exec(ROWS, &[])?.raw().collect())
+        Ok(self.storage.exec(ROWS, &[])?.raw().collect())
     }
 }

@@ -1,7 +1,7 @@
 //! Every event in a table of its own, and a projection of the current ones.
 
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Error, ObjectStorage};
+use thunderhead_sim::{Env, Error, ObjectStorage};
 
 use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
@@ -59,7 +59,7 @@ const ROWS: &str = "select c.name, e.createdAt, c.status, c.classificationLabel,
 pub struct History(ObjectStorage);
 
 impl Ledger for History {
-    fn open(storage: &ObjectStorage) -> History {
+    fn open(storage: &ObjectStorage, _: &Env) -> History {
         storage.exec(SCHEMA, &[]).expect("the names of the tables are free");
         History(storage.clone())
     }

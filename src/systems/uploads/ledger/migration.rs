@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Error, ObjectStorage};
+use thunderhead_sim::{Env, Error, ObjectStorage};
 
 use super::{ClassificationResult, Current, History, Ledger, UploadStatus, history};
 use crate::systems::uploads::names::UploadEvent;
@@ -26,6 +26,7 @@ const MOVE: [&str; 5] = [
 /// The old tables until an operator asks for the migration, the new ones from then on.
 pub struct Migrating {
     storage: ObjectStorage,
+    env: Env,
     old: Current,
     new: OnceCell<History>,
 }
@@ -40,12 +41,13 @@ macro_rules! either {
 }
 
 impl Ledger for Migrating {
-    fn open(storage: &ObjectStorage) -> Migrating {
+    fn open(storage: &ObjectStorage, env: &Env) -> Migrating {
         let new = OnceCell::new();
         if storage.get(MIGRATED).expect("a short key").is_some() {
-            let _ = new.set(History::open(storage));
+            let _ = new.set(History::open(storage, env));
         }
-        Migrating { storage: storage.clone(), old: Current::open(storage), new }
+        let old = Current::open(storage, env);
+        Migrating { storage: storage.clone(), env: env.clone(), old, new }
     }
 
     fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error> {
@@ -86,7 +88,7 @@ impl Ledger for Migrating {
             }
             self.storage.put(MIGRATED, "yes")
         })?;
-        let _ = self.new.set(History::open(&self.storage));
+        let _ = self.new.set(History::open(&self.storage, &self.env));
         Ok(true)
     }
 }

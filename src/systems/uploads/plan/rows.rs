@@ -61,7 +61,7 @@ impl DurableObject for Rows {
 impl Rows {
     pub fn new(ctx: ObjectState, env: Env, workflow_first: bool) -> Rows {
         let agent = Agent::new(ctx.clone(), env.clone());
-        let table = Current::open(ctx.storage());
+        let table = Current::open(ctx.storage(), &env);
         Rows { agent, ctx, env, table, workflow_first }
     }
 

@@ -1,0 +1,75 @@
+//! A history is in its order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use thunderhead_sim::Trace;
+
+use super::facts::{Fact, comparison, facts};
+use crate::promise::{Finding, Promise};
+
+pub static NEWEST_FIRST: Promise = Promise::always(
+    "history is newest first",
+    "whoever is told of earlier comparisons, a client or the model, is told in the order in which they were created, the newest first, also when many share a millisecond",
+    newest_first,
+);
+
+fn newest_first(trace: &Trace) -> Result<(), Finding> {
+    let mut created: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut asked = BTreeSet::new();
+    for (at, fact) in facts(trace) {
+        let told = match fact {
+            Fact::Rows { changes, .. } => {
+                for (before, after) in changes.iter().filter_map(comparison) {
+                    if let (None, Some(new)) = (before, after) {
+                        let number = created.len();
+                        created.entry(new.id).or_insert(number);
+                    }
+                }
+                continue;
+            }
+            Fact::Asked { call, request } if request.path.ends_with("/history") => {
+                asked.insert(call);
+                continue;
+            }
+            Fact::Answered { call, response } if asked.contains(&call) => {
+                read(response.body.bytes())
+            }
+            Fact::Fetched { to: "model", request } => read(request.body.bytes())["history"].take(),
+            _ => continue,
+        };
+        let ids = told.as_array().into_iter().flatten().map(|past| past["comparisonId"].as_str());
+        let places: Vec<Option<usize>> =
+            ids.map(|id| created.get(id.unwrap_or_default()).copied()).collect();
+        if !places.is_sorted_by(|newer, older| newer > older) {
+            return Err(Finding::at(at, format!("a history is told in another order: {told}")));
+        }
+    }
+    Ok(())
+}
+
+fn read(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::promises::comparisons::mutants::Story;
+
+    #[test]
+    fn a_history_in_another_order_is_rejected_where_it_is_told() {
+        let mut story = Story::default();
+        story.created(&[1, 2, 3]).prompt(3, &[2, 1]);
+        assert_eq!(newest_first(&story.trace()), Ok(()));
+        story.prompt(3, &[1, 2]);
+        assert_eq!(newest_first(&story.trace()).unwrap_err().event, Some(2));
+    }
+
+    #[test]
+    fn a_history_that_repeats_one_is_rejected() {
+        let mut story = Story::default();
+        story.created(&[1, 2]).prompt(2, &[1, 1]);
+        assert!(newest_first(&story.trace()).is_err());
+    }
+}

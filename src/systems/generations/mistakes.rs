@@ -1,0 +1,64 @@
+//! Slips in the reference of generations.
+
+use crate::systems::mistake::{Mistake, mistakes};
+
+mistakes! {
+    HAS_A_DAY = "has-a-day", "a generation may take a day, whatever its client says",
+        breaks "every request ends";
+    NOBODY_WATCHES = "nobody-watches", "no message in the queue looks after a generation, only its alarm",
+        breaks nothing;
+    STOPS_WATCHING = "stops-watching", "the message that looks after a generation is acknowledged when its object does not answer",
+        breaks nothing;
+    COUNTS_WHAT_WAS_ASKED = "counts-what-was-asked", "writes down as many artifacts as were asked for",
+        breaks "a generation counts its artifacts";
+    SHOWS_LATECOMERS = "shows-latecomers", "an artifact that arrives when its generation is over is added",
+        breaks "final is final";
+    SWEEPS_EVERYTHING = "sweeps-everything", "deletes the bytes of artifacts that are in the library too",
+        breaks "final is final";
+    ONE_TAG = "one-tag", "writes the first tag alone",
+        breaks "tags are as asked";
+    ALL_AT_ONCE = "all-at-once", "adds all artifacts that are stored in one transaction",
+        breaks "artifacts come one by one";
+    ROW_BEFORE_BYTES = "row-before-bytes", "adds an artifact before its bytes are in the bucket",
+        breaks "an artifact has its bytes";
+    KEEPS_WHATEVER_COMES = "keeps-whatever-comes", "stores the provider's answer without a look at its status",
+        breaks "an artifact has its bytes";
+    NEVER_SWEEPS = "never-sweeps", "leaves what came too late for the library in the bucket",
+        breaks "nothing is left over";
+    SWEEPS_AT_ONCE = "sweeps-at-once", "sweeps while a request to the bucket may still be on its way",
+        breaks "nothing is left over";
+    FORGETS_THE_PUT = "forgets-the-put", "does not write down that something may be in the bucket",
+        breaks "nothing is left over";
+    JOBS_WITHOUT_A_NAME = "jobs-without-a-name", "every request for a job gives it a new name",
+        breaks "nothing is paid for twice";
+    TRIES_FOR_EVER = "tries-for-ever", "a job that failed is followed by another, however many there were",
+        breaks nothing;
+    EXPIRED_IS_GONE = "expired-is-gone", "a result whose address has expired is given up",
+        breaks "what was paid for is kept";
+    ARTIFACTS_BY_NUMBER = "artifacts-by-number", "an artifact is named by its model and its number",
+        breaks "generations are apart";
+    CLAIMS_ANEW = "claims-anew", "a key that has an id is given another",
+        breaks "one generation per key";
+    ASKS_THE_LIBRARY_ALONE = "asks-the-library-alone", "what is not in the library yet is not known",
+        breaks "an id that was given is known";
+    SETTLED_IS_UNKNOWN = "settled-is-unknown", "what is settled and not yet in the library is not known",
+        breaks "an id that was given is known";
+    SWEEPING_IS_ACTIVE = "sweeping-is-active", "a generation is called active until the bucket is swept",
+        breaks "status only goes forward";
+    EVERY_WEBHOOK_IS_WELCOME = "every-webhook-is-welcome", "a webhook for a generation that is over or unknown is answered with 200",
+        breaks "a stray webhook changes nothing";
+    WRITES_AT_BIRTH = "writes-at-birth", "an object stores something when it is constructed, whoever asks",
+        breaks "a stray webhook changes nothing";
+    READY_BEFORE_ITS_ROW = "ready-before-its-row", "tells of an artifact before the library has it",
+        breaks "progress is true";
+    TELLS_THE_END_EARLY = "tells-the-end-early", "tells of the end before the library has it",
+        breaks "progress is true";
+    ALARM_READS_THE_REQUEST = "alarm-reads-the-request", "the alarm begins with the request, which an object that is done has forgotten",
+        breaks "no alarm is dropped for good";
+    UNREADABLE_END = "unreadable-end", "an object that is done writes that down in words that it cannot read",
+        breaks "no object refuses every call";
+    HEARS_EVERYTHING_AGAIN = "hears-everything-again", "a report on a job whose end is known counts again",
+        breaks nothing;
+    BUSY_IS_FINAL = "busy-is-final", "a provider that is busy is taken for one that refuses",
+        breaks "every artifact is tried";
+}

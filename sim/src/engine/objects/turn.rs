@@ -95,6 +95,7 @@ impl State {
         let alarm = object.alarm.running.take();
         let sockets: Vec<SocketId> = self.objects.sockets.of_object(host).collect();
         sockets.into_iter().for_each(|socket| self.close_socket(socket));
+        self.drop_ends(host);
         if let Some(info) = alarm {
             self.hosts.object_mut(host).alarm.running = Some(info);
             self.alarm_failed(host);

@@ -296,10 +296,8 @@ fn said(trace: &Trace, call: u32) -> Vec<String> {
     let exchange = history::exchanges(trace).find(|exchange| exchange.call == call);
     let said = exchange.map(|exchange| history::said(trace, &exchange)).unwrap_or_default();
     let line = |said: &history::Said| {
-        let (way, kind) = (
-            if said.by_client { ">" } else { "<" },
-            if said.frame.closes() { "close " } else { "" },
-        );
+        let way = if said.by_client { ">" } else { "<" };
+        let kind = if said.frame.closes() { "close " } else { "" };
         format!("{way} {kind}{:#}", said.frame)
     };
     said.iter().map(line).collect()

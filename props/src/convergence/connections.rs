@@ -2,6 +2,7 @@
 //! the other side has begun to handle in the storm. What was lost with a connection is nobody's fault.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use thunderhead_sim::{
     ClientRequest, Conversation, Event, EventKind, Frame, Op, TalkStep, Time, Trace, WEBSOCKET,
@@ -55,12 +56,17 @@ impl Played {
     }
 }
 
+/// How long whoever reads a message may still be busy with it. A crash in that time may have undone it.
+const READS: Duration = Duration::from_secs(10);
+
 /// A frame that has come to the other side of a connection.
 pub struct Heard {
     /// The index of the event with which the other side began to handle it.
     pub began: usize,
     /// The index of the event with which that was over.
     pub over: Option<usize>,
+    /// Whether it need not have been handled at all.
+    pub doubtful: bool,
     pub at: Time,
     pub frame: Frame,
 }
@@ -78,18 +84,45 @@ pub fn heard(trace: &Trace, exchange: &Exchange<'_>) -> Option<Vec<Heard>> {
         }
         match event.kind {
             EventKind::Begin { .. } | EventKind::Effect { .. } => {
-                let over = matches!(event.kind, EventKind::Effect { .. }).then_some(at);
+                let read = matches!(event.kind, EventKind::Effect { .. });
+                let over = (read && !dies_soon(trace, at)).then_some(at);
+                let doubtful = over.is_none();
                 place.insert(call, heard.len());
-                heard.push(Heard { began: at, over, at: event.at, frame: orderly(frame) });
+                heard.push(Heard {
+                    began: at,
+                    over,
+                    doubtful,
+                    at: event.at,
+                    frame: orderly(frame),
+                });
             }
             EventKind::End { .. } => {
                 let known = place.get(&call).and_then(|at| heard.get_mut(*at));
-                known.into_iter().for_each(|known| known.over = Some(at));
+                known
+                    .into_iter()
+                    .for_each(|known| (known.over, known.doubtful) = (Some(at), false));
             }
             _ => {}
         }
     }
+    // Whoever had a connection that was never closed may have found out by itself that it is gone, at once or when it
+    // was next called.
+    if heard.last().is_none_or(|last| !last.frame.closes()) {
+        let last = heard.last().map(|last| last.over.unwrap_or(last.began)).or(exchange.ended)?;
+        let (frame, at) = (Frame::close(1000, ""), trace.events()[last].at);
+        heard.push(Heard { began: last, over: Some(last), doubtful: true, at, frame });
+    }
     Some(heard)
+}
+
+/// Whether the actor of an event dies soon after it.
+fn dies_soon(trace: &Trace, at: usize) -> bool {
+    let event = &trace.events()[at];
+    let soon = trace.events()[at..].iter().take_while(|later| later.at - event.at <= READS);
+    soon.into_iter().any(|later| {
+        later.actor == event.actor
+            && matches!(later.kind, EventKind::Crash { .. } | EventKind::Abort { .. })
+    })
 }
 
 fn call_of(event: &Event) -> Option<u32> {

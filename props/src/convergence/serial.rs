@@ -127,7 +127,7 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
             part.step += 1;
             played[part.request].said.push((said.at, said.frame));
             let (sent, over) = (said.began, said.over);
-            attempts.push(Attempt { part, sent, served: over.is_some(), over });
+            attempts.push(Attempt { part, sent, served: !said.doubtful, over });
         }
         // The network may have carried it twice.
         for _ in 1..*begun.get(&exchange.call).unwrap_or(&1) {
@@ -224,9 +224,16 @@ mod tests {
         let scenario = Scenario { requests: vec![request], ..Scenario::default() };
         let orders = orders(&history.trace(), &scenario);
         let part = |request, step| Part { request, step };
-        let (one, other) = ([part(1, 0), part(2, 0), part(2, 1)], part(1, 1));
-        assert_eq!(orders.found, [[&one[..], &[other]].concat(), one.to_vec()]);
+        let begin = [part(1, 0), part(2, 0), part(2, 1)];
+        let with = |rest: &[Part]| [&begin[..], rest].concat();
+        // The second message of the first connection was lost; whether the first was heard, and whether either
+        // connection was found to be gone, is in doubt.
+        let (said, gone, other) = (part(1, 1), part(1, 2), part(2, 2));
+        assert!(orders.complete);
+        for order in [with(&[]), with(&[said]), with(&[other, said, gone]), with(&[other])] {
+            assert!(orders.found.contains(&order), "{order:?}");
+        }
         let said: Vec<usize> = orders.played.iter().map(|played| played.said.len()).collect();
-        assert_eq!(said, [0, 1, 1]);
+        assert_eq!(said, [0, 2, 2]);
     }
 }

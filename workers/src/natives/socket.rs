@@ -26,6 +26,9 @@ fn object(ctx: &Ctx<'_>, host: &Host, number: u32) -> Result<ObjectState> {
     host.objects.get(number).ok_or_else(|| Exception::throw_type(ctx, "there is no such object"))
 }
 
+/// What is done with an end as a whole.
+type Act = fn(&WebSocketEnd);
+
 fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
     let this = host.clone();
     let pair = move |ctx: Ctx<'js>| -> Result<Vec<u32>> {
@@ -33,7 +36,7 @@ fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<(
         Ok(env.web_socket_pair().iter().map(WebSocketEnd::number).collect())
     };
     natives.set("socketPair", Function::new(ctx.clone(), pair)?)?;
-    let whole: [(&str, fn(&WebSocketEnd)); 3] = [
+    let whole: [(&str, Act); 3] = [
         ("socketAway", WebSocketEnd::send_away),
         ("socketClaim", WebSocketEnd::claim),
         ("socketDrop", WebSocketEnd::drop_connection),

@@ -74,6 +74,9 @@ function exportsOf() {
   return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key))) });
 }
 
+// `exports` from `cloudflare:workers`.
+export const exports = exportsOf();
+
 // The entrypoint of that name, or the default one: an object with handlers, or a class whose instances have them.
 function entrypointOf(invocation, name, props) {
   const exported = program[name ?? "default"];

@@ -11,7 +11,7 @@ use crate::engine::task::Waits;
 use crate::protocol::frame::Frame;
 use crate::protocol::http::{Response, WEB_SOCKET};
 use crate::scenario::ClientRequest;
-use crate::scenario::conversation::{Conversation, Step, WEBSOCKET};
+use crate::scenario::conversation::{Conversation, Step};
 
 /// How long a client waits before it tries again.
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -21,13 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Env {
     /// Sends a request of the scenario, with as many retries as it says.
     pub(crate) async fn send_as_client(self, to: Arc<str>, sent: ClientRequest) {
-        let mut talk = match &*sent.request.method {
-            WEBSOCKET => match Conversation::parse(sent.request.body.text().unwrap_or_default()) {
-                Ok(conversation) => Some(Talk { steps: conversation.steps, at: 0 }),
-                Err(error) => return self.log(error.to_string()),
-            },
-            _ => None,
-        };
+        let says = Conversation::of(&sent.request);
+        let says = says.map(|says| says.expect("checked before the run began"));
+        let mut talk = says.map(|says| Talk { steps: says.steps, at: 0 });
         for left in (0..=sent.retries).rev() {
             let response = self.fetch(&to, sent.request.clone()).await;
             let end = response.as_ref().ok().and_then(|response| self.web_socket_in(response));

@@ -15,6 +15,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::protocol::frame::Frame;
+use crate::protocol::http::Request;
 use crate::scenario::script::words::{duration, duration_text};
 
 /// The method of a request that opens a WebSocket.
@@ -61,6 +62,12 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// What a client says when a request is answered with a WebSocket; none if it does not ask for one.
+    pub fn of(request: &Request) -> Option<Result<Conversation, ConversationError>> {
+        let says = request.body.text().unwrap_or_default();
+        (request.method == WEBSOCKET).then(|| Conversation::parse(says))
+    }
+
     /// Reads the body of a request.
     pub fn parse(text: &str) -> Result<Conversation, ConversationError> {
         let mut steps = Vec::new();

@@ -172,7 +172,7 @@ pub fn run(program: &str, loaded: &Loaded, wide: bool) -> Result<Answer, CliErro
     let Calm { run, answered, logs } = Calm::of(worker)?;
     let mut text = String::new();
     for Answered { request, answer, said, .. } in &answered {
-        let _ = writeln!(text, "{}\n  {}", printable(request), printable(answer.trim_end()));
+        let _ = writeln!(text, "{}\n  {}", printable(request), printable(answer));
         for line in said {
             let _ = writeln!(text, "  {}", printable(line));
         }
@@ -259,7 +259,7 @@ impl Answered {
                     body.clone().unwrap_or_else(|| format!("{} bytes", response.body.len()));
                 Answered {
                     request,
-                    answer: format!("{} {shown}", response.status),
+                    answer: format!("{} {shown}", response.status).trim_end().into(),
                     status: Some(response.status),
                     body,
                     said: call.map(|call| said(trace, call)).unwrap_or_default(),

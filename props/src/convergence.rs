@@ -8,6 +8,7 @@
 
 mod calm;
 mod columns;
+mod connections;
 mod difference;
 mod likeness;
 mod remains;
@@ -19,10 +20,11 @@ use crate::promise::Finding;
 use crate::system::Variant;
 use calm::{Calm, GAPS, Gap, Weather};
 use columns::Columns;
+use connections::Played;
 use difference::{Difference, differences};
 use likeness::Likeness;
 use remains::{Record, remains};
-use serial::orders;
+use serial::{Part, orders};
 
 /// Whether `run`, which is at rest, leaves behind what some calm run of the same requests leaves behind. `ignored` are
 /// the columns that need not be alike; `remedy` says what to write to make others such.
@@ -40,7 +42,7 @@ pub fn converges<'a>(
     if !orders.complete {
         return Ok(());
     }
-    let calm = Calm { variant, requests: &scenario.requests };
+    let calm = Calm { variant, played: &orders.played };
     let mut ignored = Columns::of(ignored);
     let storm = remains(&run.trace);
     let tries = || orders.found.iter().flat_map(|order| GAPS.map(|gap| (order, gap)));
@@ -69,7 +71,7 @@ pub fn converges<'a>(
         let left = calm.leaves(order, gap, Weather::Benign)?;
         let differing = differences(&storm, &Likeness::of(&left, &ignored), &ignored);
         let (what, columns) = told(&differing)?;
-        let played = sequence(order, gap);
+        let played = sequence(&orders.played, order, gap);
         let nearest = format!("The calm run, the nearest of {count}, plays {played}");
         let message = format!("{what}. {nearest}. If this may be so, {}", remedy(&columns));
         Some((differing.len(), message))
@@ -92,7 +94,7 @@ fn told(differing: &[Difference<'_>]) -> Option<(String, Vec<String>)> {
 }
 
 /// The columns that differ between calm runs of one order.
-fn undecided(calm: &Calm, order: &[usize], gap: Gap, ignored: &Columns) -> Columns {
+fn undecided(calm: &Calm, order: &[Part], gap: Gap, ignored: &Columns) -> Columns {
     let mut undecided = ignored.clone();
     let Some(one) = calm.leaves(order, gap, Weather::Benign) else { return undecided };
     for seed in Weather::OTHERS {
@@ -131,9 +133,13 @@ fn comparable(run: &Run) -> bool {
         })
 }
 
-/// The requests by their numbers, in words.
-fn sequence(order: &[usize], gap: Gap) -> String {
-    let numbers: Vec<String> = order.iter().map(|request| format!("{}", request + 1)).collect();
+/// The requests by their numbers, in words. What is said on the connection of request 2 is 2/1, 2/2 and so on.
+fn sequence(played: &[Played], order: &[Part], gap: Gap) -> String {
+    let number = |part: &Part| match (played[part.request].of + 1, part.step) {
+        (request, 0) => request.to_string(),
+        (request, step) => format!("{request}/{step}"),
+    };
+    let numbers: Vec<String> = order.iter().map(number).collect();
     match &numbers[..] {
         [] => "no request".into(),
         [one] => format!("request {one} alone"),

@@ -25,6 +25,7 @@
 //! ```
 
 mod bucket;
+mod connection;
 mod exchange;
 mod instance;
 mod message;
@@ -32,6 +33,7 @@ mod namespace;
 mod rows;
 
 pub use bucket::{Contents, Stored, contents, contents_before, stored};
+pub use connection::{Said, end_of, said};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};

@@ -14,4 +14,5 @@ pub mod step;
 #[doc(hidden)]
 pub mod typed_call;
 pub mod web_socket;
+pub mod web_socket_end;
 pub mod workflow_instance;

@@ -5,6 +5,7 @@
 
 pub(crate) mod agenda;
 pub(crate) mod calls;
+pub(crate) mod client;
 pub(crate) mod crash;
 pub(crate) mod delivery;
 pub(crate) mod doorway;
@@ -30,6 +31,7 @@ pub(crate) mod tasks;
 pub mod variables;
 pub(crate) mod verdict;
 pub mod wait;
+pub(crate) mod web_sockets;
 pub(crate) mod workers;
 pub(crate) mod workflow_engines;
 pub(crate) mod world;

@@ -158,6 +158,7 @@ pub use bindings::step::Step;
 #[doc(hidden)]
 pub use bindings::typed_call;
 pub use bindings::web_socket::WebSocket;
+pub use bindings::web_socket_end::WebSocketEnd;
 pub use bindings::workflow_instance::{Workflow, WorkflowInstance};
 pub use bindings::{agents, outside};
 pub use choices::swarm::Swarm;
@@ -173,13 +174,15 @@ pub use engine::variables::Secret;
 pub use engine::wait::JoinHandle;
 pub use live::{Machine, MachineConfig, Size};
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
+pub use protocol::frame::Frame;
 pub use protocol::headers::Headers;
-pub use protocol::http::{Request, Response};
+pub use protocol::http::{Request, Response, WEB_SOCKET};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
 pub use protocol::outcome::{Error, Outcome, Reply};
 pub use protocol::site::{ChoiceKind, OpCode, Site};
 pub use protocol::trace::{Event, EventKind, JsonlError, OutcomeId, Trace, TraceHash};
+pub use scenario::conversation::{Conversation, ConversationError, Step as TalkStep, WEBSOCKET};
 pub use scenario::limits;
 pub use scenario::script::{
     Expect, Expectation, Failure, Script, ScriptChoices, ScriptError, ScriptFile, ScriptPlace,

@@ -2,6 +2,7 @@
 //! what happened.
 
 pub mod fault;
+pub mod frame;
 pub mod headers;
 pub mod http;
 pub mod object;

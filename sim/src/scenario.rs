@@ -1,5 +1,6 @@
 //! Everything about a run that is not a choice: what is sent, which storm is allowed, how far it goes.
 
+pub mod conversation;
 pub mod limits;
 pub mod script;
 pub mod scripted_fault;

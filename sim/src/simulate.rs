@@ -10,6 +10,7 @@ use crate::engine::host::Host;
 use crate::engine::ids::HostId;
 use crate::engine::run::Run;
 use crate::engine::world::{State, World};
+use crate::scenario::conversation::Conversation;
 use crate::scenario::{Scenario, limits};
 
 /// A scenario that does not fit the cloud it is played on.
@@ -89,6 +90,11 @@ fn schedule(world: &Rc<World>) -> Result<(), SetupError> {
         if !limits::HOSTS.allows(world.state().hosts.len()) {
             let most = limits::HOSTS.most;
             return Err(SetupError(format!("there are more than {most} clients and other hosts")));
+        }
+        if let Some(Err(error)) = Conversation::of(&sent.request) {
+            let (path, line) = (&sent.request.path, error.line + 1);
+            let why = format!("what is said on `WEBSOCKET {path}`, line {line}: {error}");
+            return Err(SetupError(why));
         }
         if world.state().hosts.worker_for(sent).is_none() {
             return Err(SetupError(match &sent.to {

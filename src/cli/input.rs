@@ -26,7 +26,9 @@ pub fn text(path: &Path) -> Result<String, CliError> {
     let wrong = |why: &dyn Display| CliError::Input(format!("{}: {why}", shown(path)));
     let kind = std::fs::metadata(path).map_err(|error| wrong(&error))?;
     if kind.is_dir() {
-        return Err(wrong(&"it is a folder"));
+        return Err(wrong(
+            &"it is a folder and no script; `run DIR --wide` shows what the Worker in a folder does in the calm",
+        ));
     }
     if !kind.is_file() {
         return Err(wrong(

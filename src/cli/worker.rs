@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use thunderhead_props::{System, history, quietly};
 use thunderhead_sim::{
-    ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, printable, simulate,
+    ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, Trace, printable, simulate,
 };
 #[cfg(feature = "workers")]
 use thunderhead_workers::Worker;
@@ -171,8 +171,11 @@ pub fn run(program: &str, loaded: &Loaded, wide: bool) -> Result<Answer, CliErro
     let (worker, folder) = (&loaded.worker, &loaded.folder);
     let Calm { run, answered, logs } = Calm::of(worker)?;
     let mut text = String::new();
-    for Answered { request, answer, .. } in &answered {
+    for Answered { request, answer, said, .. } in &answered {
         let _ = writeln!(text, "{}\n  {}", printable(request), printable(answer));
+        for line in said {
+            let _ = writeln!(text, "  {}", printable(line));
+        }
     }
     let left = left_behind(&run);
     for (title, lines) in [("what was logged", &logs), ("what is left behind", &left)] {
@@ -216,6 +219,8 @@ struct Answered {
     answer: String,
     status: Option<u16>,
     body: Option<String>,
+    /// What was said on the connection that it has opened.
+    said: Vec<String>,
     threw: bool,
 }
 
@@ -254,9 +259,10 @@ impl Answered {
                     body.clone().unwrap_or_else(|| format!("{} bytes", response.body.len()));
                 Answered {
                     request,
-                    answer: format!("{} {shown}", response.status),
+                    answer: format!("{} {shown}", response.status).trim_end().into(),
                     status: Some(response.status),
                     body,
+                    said: call.map(|call| said(trace, call)).unwrap_or_default(),
                     threw: false,
                 }
             }
@@ -267,7 +273,7 @@ impl Answered {
     }
 
     fn without_status(request: String, answer: String, threw: bool) -> Answered {
-        Answered { request, answer, status: None, body: None, threw }
+        Answered { request, answer, status: None, body: None, said: Vec::new(), threw }
     }
 
     /// Whether the Worker threw, or answered that something is wrong with it. What is not answered at all is for the
@@ -277,8 +283,24 @@ impl Answered {
     }
 
     fn document(&self) -> Value {
-        json!({ "request": self.request, "status": self.status, "body": self.body, "answer": self.answer })
+        let mut document = json!({ "request": self.request, "status": self.status, "body": self.body, "answer": self.answer });
+        if !self.said.is_empty() {
+            document["said"] = json!(self.said);
+        }
+        document
     }
+}
+
+/// What was said on the connection that a request has opened, as its client sees it.
+fn said(trace: &Trace, call: u32) -> Vec<String> {
+    let exchange = history::exchanges(trace).find(|exchange| exchange.call == call);
+    let said = exchange.map(|exchange| history::said(trace, &exchange)).unwrap_or_default();
+    let line = |said: &history::Said| {
+        let way = if said.by_client { ">" } else { "<" };
+        let kind = if said.frame.closes() { "close " } else { "" };
+        format!("{way} {kind}{:#}", said.frame)
+    };
+    said.iter().map(line).collect()
 }
 
 fn logs(run: &Run) -> Vec<String> {

@@ -1,6 +1,6 @@
 // What a program imports from `cloudflare:workers`.
 export { env } from "thunderhead:bindings";
-export { waitUntil } from "thunderhead:entry";
+export { exports, waitUntil } from "thunderhead:entry";
 export { RpcPromise, RpcStub, RpcTarget } from "thunderhead:rpc";
 
 class Entrypoint {

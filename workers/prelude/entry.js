@@ -6,7 +6,7 @@ import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
 import * as events from "thunderhead:events";
-import { Blob, File, FormData, Headers, Request, Response, fetch } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, fetch } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
 import { delivered, handed } from "thunderhead:queue";
@@ -18,7 +18,7 @@ import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
 import { URLPattern } from "thunderhead:url_pattern";
-import { WebSocket, WebSocketPair, WebSocketRequestResponsePair } from "thunderhead:web_socket";
+import { WebSocket, WebSocketPair, WebSocketRequestResponsePair, endInvocation, keptOpenBy, sendAway, socketAt } from "thunderhead:web_socket";
 import { Intl, missing } from "thunderhead:missing";
 import { Buffer } from "node:buffer";
 import process from "node:process";
@@ -74,6 +74,9 @@ function exportsOf() {
   return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key))) });
 }
 
+// `exports` from `cloudflare:workers`.
+export const exports = exportsOf();
+
 // The entrypoint of that name, or the default one: an object with handlers, or a class whose instances have them.
 function entrypointOf(invocation, name, props) {
   const exported = program[name ?? "default"];
@@ -88,13 +91,17 @@ function handler(invocation, name, { entrypoint = null, props = {} } = {}) {
   return (event) => target[name](event, ...(given.length ? given : [env, target.ctx]));
 }
 
-async function answerOf(response) {
+async function answerOf(response, request) {
   if (!(response instanceof Response)) throw new TypeError("Incorrect type for Promise: the Promise did not resolve to 'Response'.");
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
   if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
-  if (response.webSocket) throw new Error("A WebSocket left its isolate in a response: connections from outside are not simulated.");
-  const { status, headers } = response;
-  return { head: { status, headers: [...headers] }, body: await response.arrayBuffer() };
+  const { status, headers, webSocket } = response;
+  const head = { status, headers: [...headers] };
+  if (webSocket) {
+    if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") throw new TypeError('Worker tried to return WebSocket in a response to a request which did not contain the header "Upgrade: websocket".');
+    head.headers.push([WEB_SOCKET, String(sendAway(webSocket))]);
+  }
+  return { head, body: await response.arrayBuffer() };
 }
 
 const RESERVED = ["alarm", "webSocketMessage", "webSocketClose", "webSocketError", "constructor"];
@@ -150,8 +157,11 @@ const handlers = {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
     const body = method === "GET" || method === "HEAD" || !bytes.byteLength ? null : bytes;
-    const response = await handler(invocation, "fetch", to)(new Request(address, { method, headers, body }));
-    const { head, body: answer } = await answerOf(response);
+    const request = new Request(address, { method, headers, body });
+    const response = await handler(invocation, "fetch", to)(request);
+    const { head, body: answer } = await answerOf(response, request);
+    const open = keptOpenBy(response);
+    if (open) waiting.get(invocation).push(open);
     return { json: stringify(head), bytes: answer };
   },
   async queue(invocation, batch) {
@@ -165,9 +175,16 @@ const handlers = {
     if (method !== "fetch") return { json: await answered(object, method, args) };
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
     const [head, body] = decode(args);
-    const response = await object.fetch(new Request(head.url, { ...head, body: body.byteLength ? body : null }));
-    const answer = await answerOf(response);
+    const request = new Request(head.url, { ...head, body: body.byteLength ? body : null });
+    const answer = await answerOf(await object.fetch(request), request);
     return { json: encode([answer.head, answer.body]) };
+  },
+  // A frame on a WebSocket that an object has accepted. One without a handler is dropped, as on the platform.
+  async frame(invocation, { object: number, end, text, close }, bytes) {
+    const object = objects.get(number);
+    const called = (name, ...args) => typeof object[name] === "function" && object[name](socketAt(end), ...args);
+    if (close) await called("webSocketClose", close.code, close.reason, close.code !== 1006);
+    else await called("webSocketMessage", text ?? bytes);
   },
   async alarm(invocation, { object, retryCount, scheduledTime }) {
     await objects.get(object).alarm({ retryCount, isRetry: retryCount > 0, scheduledTime });
@@ -208,6 +225,7 @@ async function run(invocation, kind, argument, bytes) {
   }
   if (given.length) await afterwards(invocation, given);
   else waiting.delete(invocation);
+  if (HANDLERS.includes(kind)) endInvocation(invocation);
 }
 
 const HANDLERS = ["fetch", "queue", "scheduled"];
@@ -231,7 +249,7 @@ export const hooks = {
   // What the constructor throws is the result.
   construct(object, className, sqlite, digits, name) {
     const Class = program[className];
-    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf(), instance: () => objects.get(object) });
+    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf() });
     try {
       objects.set(object, new Class(state, env));
     } catch (error) {

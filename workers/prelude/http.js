@@ -279,7 +279,8 @@ export class Response extends Body {
   constructor(body = null, init = {}) {
     super(body);
     const status = init.status ?? 200;
-    if (status !== 101 && !(status >= 200 && status <= 599)) throw new RangeError("Responses may only be constructed with status codes in the range 200 to 599, inclusive.");
+    if (init.webSocket && status !== 101) throw new RangeError("Responses with a WebSocket must have status code 101.");
+    if (!init.webSocket && !(status >= 200 && status <= 599)) throw new RangeError("Responses may only be constructed with status codes in the range 200 to 599, inclusive.");
     if ([101, 204, 205, 304].includes(status) && body !== null) throw new TypeError("Response with null body status (101, 204, 205, or 304) cannot have a body.");
     Object.assign(this, { status, statusText: init.statusText ?? "", headers: new Headers(init.headers) });
     const type = contentType(body);
@@ -308,9 +309,18 @@ export class Response extends Body {
 // The head of a message, for the host.
 export const headOf = ({ headers, ...rest }) => ({ ...rest, headers: [...headers] });
 
+// The header by which an end of a WebSocket crosses to another isolate. It never reaches the program.
+export const WEB_SOCKET = "thunderhead-web-socket";
+
+// How an end that has come is made a WebSocket; `web_socket` knows.
+let receiver = () => null;
+export const receiveSocketsWith = (receive) => void (receiver = receive);
+
 // A response from its head and its bytes.
 export function responseOf({ status, headers }, body) {
-  return new Response(body?.byteLength ? body : null, { status, headers });
+  const end = headers.find(([name]) => name === WEB_SOCKET)?.[1];
+  const rest = headers.filter(([name]) => name !== WEB_SOCKET);
+  return new Response(body?.byteLength ? body : null, { status, headers: rest, webSocket: end === undefined ? null : receiver(Number(end)) });
 }
 
 const MAX_REDIRECTS = 20;

@@ -3,7 +3,7 @@ import natives from "thunderhead:natives";
 import { decode, encode } from "thunderhead:clone";
 import { begin, keep, release } from "thunderhead:operation";
 import { bufferOf } from "thunderhead:text";
-import { Sockets } from "thunderhead:web_socket";
+import { Hibernation } from "thunderhead:web_socket";
 
 class SqlStorageCursor {
   #rows;
@@ -217,11 +217,10 @@ function within(kind, object, work) {
 
 export class DurableObjectState {
   #object;
-  #sockets = new Sockets();
-  #instance;
+  #sockets;
   constructor(object, id, options) {
     this.#object = object;
-    this.#instance = options.instance;
+    this.#sockets = new Hibernation(object);
     this.id = id;
     this.storage = new DurableObjectStorage(object, options);
     this.props = {};
@@ -236,7 +235,7 @@ export class DurableObjectState {
     throw new Error(reason ?? "Application called abort() to reset Durable Object.");
   }
   acceptWebSocket(socket, tags = []) {
-    this.#sockets.accept(socket, tags, this.#instance);
+    this.#sockets.accept(socket, tags);
   }
   getWebSockets(tag) {
     return this.#sockets.all(tag);
@@ -245,16 +244,18 @@ export class DurableObjectState {
     return this.#sockets.tagsOf(socket);
   }
   setWebSocketAutoResponse(pair) {
-    this.#sockets.automatic = pair;
+    this.#sockets.answerWith(pair);
   }
   getWebSocketAutoResponse() {
-    return this.#sockets.automatic;
+    return this.#sockets.answersWith;
   }
-  getWebSocketAutoResponseTimestamp() {
-    return null;
+  getWebSocketAutoResponseTimestamp(socket) {
+    return this.#sockets.answeredAt(socket);
   }
-  setHibernatableWebSocketEventTimeout() {}
+  setHibernatableWebSocketEventTimeout(ms) {
+    this.#sockets.timeout = ms;
+  }
   getHibernatableWebSocketEventTimeout() {
-    return null;
+    return this.#sockets.timeout;
   }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::{self, BucketConfig, Rule};
 use thunderhead_sim::workflow::WorkflowEvent;
-use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step};
+use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step, WEBSOCKET};
 
 use crate::app::App;
 use crate::failure::Thrown;
@@ -23,6 +23,14 @@ use crate::platform::{Isolates, Platform};
 
 /// The address of a Worker for requests that name no host: that of `wrangler dev`.
 const ADDRESS: &str = "localhost:8787";
+
+/// What a client sends with the request that opens a WebSocket.
+const HANDSHAKE: [(&str, &str); 4] = [
+    ("connection", "Upgrade"),
+    ("sec-websocket-key", "dGh1bmRlcmhlYWQgcGxheXM="),
+    ("sec-websocket-version", "13"),
+    ("upgrade", "websocket"),
+];
 
 /// The header by which the prelude knows a request that comes through a service binding.
 const ENTRYPOINT: &str = "thunderhead-entrypoint";
@@ -198,10 +206,16 @@ struct Head {
 
 async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Error> {
     let host = request.headers.get("host").unwrap_or(ADDRESS);
-    let headers: Vec<(&str, &str)> = request.headers.iter().collect();
+    let mut headers: Vec<(&str, &str)> = request.headers.iter().collect();
     let url = format!("http://{host}{}", request.path);
-    let json = json!({ "url": url, "method": &*request.method, "headers": headers }).to_string();
-    let call = Call { kind: "fetch", json, bytes: request.body.clone() };
+    let (mut method, mut bytes) = (&*request.method, request.body.clone());
+    // What a client wants to say on a WebSocket is not part of the request that opens it.
+    if method == WEBSOCKET {
+        headers.extend(HANDSHAKE);
+        (method, bytes) = ("GET", Body::empty());
+    }
+    let json = json!({ "url": url, "method": method, "headers": headers }).to_string();
+    let call = Call { kind: "fetch", json, bytes };
     // Only another Worker is told the details of what was thrown.
     let inside = request.headers.get(ENTRYPOINT).is_some();
     let returned = lives.call(&env, call).await.map_err(|thrown| match thrown.uncaught(&env) {

@@ -4,6 +4,7 @@
 mod convert;
 mod digest;
 mod invocation;
+mod socket;
 mod storage;
 mod web;
 
@@ -22,6 +23,7 @@ pub fn install(ctx: &Ctx<'_>, host: &Rc<Host>) -> Result<()> {
     web::install(ctx, host, &natives)?;
     invocation::install(ctx, host, &natives)?;
     storage::install(ctx, host, &natives)?;
+    socket::install(ctx, host, &natives)?;
     ctx.globals().set(NAME, natives)
 }
 

@@ -5,12 +5,13 @@ use std::rc::Rc;
 use rquickjs::Function;
 use rquickjs::function::Opt;
 use serde_json::json;
-use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState};
+use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, Frame, ObjectState};
 
 use crate::config;
 use crate::failure::Thrown;
 use crate::invocation::{Background, Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
+use crate::ops::socket::told;
 use crate::platform::Isolates;
 use crate::pump::Pump;
 
@@ -47,13 +48,14 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
         &self,
         kind: &'static str,
         mut json: serde_json::Value,
+        bytes: Body,
     ) -> Result<String, Thrown> {
         let (isolate, number) = match &self.alive {
             Ok(alive) => alive,
             Err(thrown) => self.state.abort(Some(&thrown.text())).await,
         };
         json["object"] = (*number).into();
-        let call = Call { kind, json: json.to_string(), bytes: Body::empty() };
+        let call = Call { kind, json: json.to_string(), bytes };
         let (isolated, env) = (isolate.clone(), self.env.clone());
         let invocation = Invocation::new(isolated, env, &self.home, call, Unawaited::GoOn);
         let ended = invocation.await;
@@ -103,12 +105,21 @@ impl<const ALARM: bool> DurableObject for WorkerObject<ALARM> {
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         let json = json!({ "method": method, "args": args.text() });
         // What is thrown is the caller's to catch.
-        let returned = self.call("rpc", json).await.map_err(|thrown| Error::app(thrown.text()))?;
+        let returned = self.call("rpc", json, Body::empty()).await;
+        let returned = returned.map_err(|thrown| Error::app(thrown.text()))?;
         Ok(Body::from(returned))
     }
 
     async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
         let json = json!({ "retryCount": info.retry_count, "scheduledTime": info.scheduled_time.unix_ms() });
-        self.call("alarm", json).await.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
+        let rang = self.call("alarm", json, Body::empty()).await;
+        rang.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
+    }
+
+    async fn web_socket_frame(&self, end: u32, frame: Frame) -> Result<(), Error> {
+        let (mut json, bytes) = told(frame);
+        json["end"] = end.into();
+        let handled = self.call("frame", json, bytes.unwrap_or(Body::empty())).await;
+        handled.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
     }
 }

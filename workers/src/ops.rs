@@ -3,6 +3,7 @@
 mod http;
 mod object;
 mod service;
+pub mod socket;
 mod step;
 
 use std::rc::Rc;
@@ -42,6 +43,7 @@ pub fn begin(
         "rpc" => object::rpc(&asked),
         "block" => object::block(&asked),
         "transaction" => object::transaction(&asked),
+        "socket" => socket::next(&asked),
         "step.do" => step::run(&asked),
         "step.sleep" => step::sleep(&asked),
         "step.sleepUntil" => step::sleep_until(&asked),

@@ -37,10 +37,12 @@ const MODULES: &[(&str, &str)] = &[
     ("node:util", include_str!("../prelude/node/util.js")),
     ("node:path", include_str!("../prelude/node/path.js")),
     ("node:assert", include_str!("../prelude/node/assert.js")),
+    ("node:os", include_str!("../prelude/node/os.js")),
     ("node:process", include_str!("../prelude/node/process.js")),
     ("node:url", include_str!("../prelude/node/url.js")),
     ("node:diagnostics_channel", include_str!("../prelude/node/diagnostics_channel.js")),
     ("node:timers/promises", include_str!("../prelude/node/timers_promises.js")),
+    ("cloudflare:email", include_str!("../prelude/cloudflare_email.js")),
     ("cloudflare:workers", include_str!("../prelude/cloudflare_workers.js")),
     ("cloudflare:workflows", include_str!("../prelude/cloudflare_workflows.js")),
 ];

@@ -3,14 +3,14 @@
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
 //! later, `### ignore table.column` does not compare a column with the calm, and `SCHEDULED * * * * *` fires a cron
-//! trigger.
+//! trigger. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use thunderhead_sim::Request;
+use thunderhead_sim::{Conversation, Request, WEBSOCKET};
 
 /// One entry of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -191,9 +191,6 @@ fn entry(
     if method == "SCHEDULED" {
         return Ok(Some(Entry { after, event: Event::Scheduled(target.into()), line }));
     }
-    if method == "WEBSOCKET" {
-        return Err(wrong("WebSockets are not simulated for Workers yet".into()));
-    }
     if method.is_empty() || !method.chars().all(|c| c.is_ascii_uppercase()) {
         return Err(wrong(format!(
             "`{}` is no request; write one as `POST /orders`",
@@ -220,17 +217,27 @@ fn entry(
         };
         request.headers.append(name.trim(), value.trim());
     }
-    let body: Vec<&str> = lines.map(|(_, line)| line).collect();
-    request.body = body.join("\n").trim_end().into();
+    let body: Vec<(usize, &str)> = lines.collect();
+    let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n");
+    if method == WEBSOCKET {
+        Conversation::parse(&text).map_err(|error| {
+            let line = body.get(error.line).map_or(line, |(at, _)| *at);
+            StormHttpError { line, why: error.why }
+        })?;
+    }
+    request.body = text.trim_end().into();
     Ok(Some(Entry { after, event: Event::Request(request), line }))
 }
+
+/// How a whole address can begin.
+const SCHEMES: [&str; 4] = ["http://", "https://", "ws://", "wss://"];
 
 /// The host and the path of a target, which may be a whole address.
 fn address(target: &str) -> Option<(Option<&str>, &str)> {
     if target.starts_with('/') {
         return Some((None, target));
     }
-    let rest = target.strip_prefix("http://").or_else(|| target.strip_prefix("https://"))?;
+    let rest = SCHEMES.iter().find_map(|scheme| target.strip_prefix(scheme))?;
     let at = rest.find('/').unwrap_or(rest.len());
     Some((Some(&rest[..at]), if at == rest.len() { "/" } else { &rest[at..] }))
 }
@@ -268,7 +275,20 @@ mod tests {
         assert!(said("GET /\n### after soon\nGET /").contains("`soon` is no time"));
         assert!(said("GET photos").contains("begins with `/`"));
         assert!(said("###\n").contains("there is no request"));
-        assert!(said("WEBSOCKET /room").contains("not simulated"));
+        assert!(
+            said("WEBSOCKET /room\n\nhi\n=== soon").starts_with("line 4: `=== soon` means nothing")
+        );
+    }
+
+    #[test]
+    fn what_is_said_on_a_websocket_is_the_body_of_the_request_that_opens_it() {
+        let text = "WEBSOCKET ws://chat.example/room\ncookie: ann\n\nhello\n=== after 15s\nbye\n\n###\nGET /\n";
+        let entries = parse(text).unwrap().entries;
+        let expected = Request::new("WEBSOCKET", "/room", "hello\n=== after 15s\nbye")
+            .with_header("host", "chat.example")
+            .with_header("cookie", "ann");
+        assert_eq!(entries[0].event, Event::Request(expected));
+        assert_eq!(entries.len(), 2);
     }
 
     #[test]

@@ -6,18 +6,20 @@ use std::fmt;
 use std::rc::Rc;
 
 use thunderhead_sim::{
-    ClientRequest, End, EventKind, FaultSet, Scenario, Source, StableHasher, Swarm, Tape, Time,
+    ClientRequest, End, EventKind, FaultSet, Op, Scenario, Source, StableHasher, Swarm, Tape, Time,
     Trace,
 };
 
+use super::connections::Played;
 use super::remains::{Record, remains};
+use super::serial::Part;
 use crate::search;
 use crate::system::Variant;
 
-/// The requests that are played on a variant.
+/// What is played on a variant.
 pub struct Calm<'a> {
     pub variant: &'a Variant,
-    pub requests: &'a [ClientRequest],
+    pub played: &'a [Played],
 }
 
 /// How far apart the requests are. Some systems do other things after a while.
@@ -92,7 +94,7 @@ thread_local! {
 
 impl Calm<'_> {
     /// What the requests leave behind when they are played in this order; none when that does not come to rest.
-    pub fn leaves(&self, order: &[usize], gap: Gap, weather: Weather) -> Left {
+    pub fn leaves(&self, order: &[Part], gap: Gap, weather: Weather) -> Left {
         let requests = self.spaced(order, gap);
         // Otherwise it is the same run again.
         if gap == Gap::Close && requests == self.spaced(order, Gap::AsScripted) {
@@ -115,12 +117,13 @@ impl Calm<'_> {
         left
     }
 
-    fn spaced(&self, order: &[usize], gap: Gap) -> Vec<ClientRequest> {
+    fn spaced(&self, order: &[Part], gap: Gap) -> Vec<ClientRequest> {
         let (mut at, mut last) = (Time::ZERO, None);
-        let mut requests = Vec::with_capacity(order.len());
-        for request in order.iter().map(|nth| &self.requests[*nth]) {
-            if let Some(last) = last.replace(request.at) {
-                let scripted = request.at.as_ms().abs_diff(Time::as_ms(last));
+        let mut times = Vec::with_capacity(order.len());
+        for part in order {
+            let told = self.played[part.request].time(part.step);
+            if let Some(last) = last.replace(told) {
+                let scripted = told.as_ms().abs_diff(Time::as_ms(last));
                 at = Time::from_ms(
                     at.as_ms()
                         + match gap {
@@ -130,9 +133,14 @@ impl Calm<'_> {
                         },
                 );
             }
-            requests.push(ClientRequest { at, retries: 0, ..request.clone() });
+            times.push((at, *part));
         }
-        requests
+        let said = |request: usize| -> Vec<(Time, usize)> {
+            let said = times.iter().filter(|(_, part)| part.request == request && part.step > 0);
+            said.map(|(at, part)| (*at, part.step)).collect()
+        };
+        let requests = times.iter().filter(|(_, part)| part.step == 0);
+        requests.map(|(at, part)| self.played[part.request].at(*at, &said(part.request))).collect()
     }
 
     fn play(&self, requests: Vec<ClientRequest>, gap: Gap, weather: Weather) -> Left {
@@ -158,6 +166,11 @@ fn is_serial(trace: &Trace, requests: &[ClientRequest]) -> bool {
             serial
         }
         EventKind::End { call, .. } | EventKind::Return { call, .. } => {
+            open.remove(&call);
+            true
+        }
+        // A frame has no answer.
+        EventKind::Effect { call, .. } if matches!(trace.op(call), Op::Frame { .. }) => {
             open.remove(&call);
             true
         }

@@ -4,12 +4,20 @@ use std::collections::BTreeMap;
 
 use thunderhead_sim::{EventKind, Scenario, Trace};
 
+use super::connections::{Played, heard};
 use crate::history::exchanges;
 
-/// An attempt of a client to have a request served.
+/// One thing that is done in a calm run: a request (step 0), or something that is said on its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// An index into what can be played.
+    pub request: usize,
+    pub step: usize,
+}
+
+/// An attempt of a client to have a request served, or to say something.
 struct Attempt {
-    /// The request, as an index into those of the scenario.
-    request: usize,
+    part: Part,
     sent: usize,
     /// Whether the client knew that it was served; otherwise it may be missing.
     served: bool,
@@ -22,10 +30,12 @@ const ORDERS_MAX: usize = 24;
 /// How many attempts may be in doubt: each doubles the orders.
 const DOUBTS_MAX: usize = 4;
 
-/// Orders of requests, each as indices into those of the scenario, the likeliest first.
-#[derive(Debug, PartialEq, Eq)]
+/// Orders of requests, the likeliest first.
+#[derive(Debug)]
 pub struct Orders {
-    pub found: Vec<Vec<usize>>,
+    /// What can be played: the requests of the scenario, and behind them the connections that were opened.
+    pub played: Vec<Played>,
+    pub found: Vec<Vec<Part>>,
     /// Whether there are no others.
     pub complete: bool,
 }
@@ -34,9 +44,12 @@ pub struct Orders {
 /// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx or never may
 /// be missing. A client that tried twice may have been heard twice.
 pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
-    let attempts = attempts(trace, scenario);
+    let requests = scenario.requests.iter().enumerate();
+    let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();
+    let attempts = attempts(trace, scenario, &mut played);
     let doubtful: Vec<usize> = (0..attempts.len()).filter(|at| !attempts[*at].served).collect();
-    let mut orders = Orders { found: Vec::new(), complete: doubtful.len() <= DOUBTS_MAX };
+    let complete = doubtful.len() <= DOUBTS_MAX;
+    let mut orders = Orders { played, found: Vec::new(), complete };
     // All doubtful attempts, none of them, then the other choices.
     let choices = 1usize << doubtful.len().min(DOUBTS_MAX);
     let likeliest = [choices - 1, 0].into_iter().chain(1..choices - 1);
@@ -53,7 +66,7 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
 }
 
 /// Every way to go on that no client would notice to be wrong.
-fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<usize>, orders: &mut Orders) {
+fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &mut Orders) {
     if orders.found.len() >= ORDERS_MAX {
         orders.complete = false;
         return;
@@ -65,12 +78,16 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<usize>, orders: 
         return;
     }
     for &next in left {
-        let before =
-            |other: &usize| attempts[*other].over.is_some_and(|over| over < attempts[next].sent);
+        let before = |other: &usize| {
+            let (other, next) = (&attempts[*other], &attempts[next]);
+            let said_before =
+                other.part.request == next.part.request && other.part.step < next.part.step;
+            said_before || other.over.is_some_and(|over| over < next.sent)
+        };
         if left.iter().any(before) {
             continue;
         }
-        order.push(attempts[next].request);
+        order.push(attempts[next].part);
         let rest: Vec<usize> = left.iter().copied().filter(|at| *at != next).collect();
         extend(attempts, &rest, order, orders);
         order.pop();
@@ -78,7 +95,7 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<usize>, orders: 
 }
 
 /// What the clients of the scenario have tried, in the order in which they sent it.
-fn attempts(trace: &Trace, scenario: &Scenario) -> Vec<Attempt> {
+fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec<Attempt> {
     let events = trace.events();
     let mut begun: BTreeMap<u32, u32> = BTreeMap::new();
     for event in events {
@@ -99,10 +116,23 @@ fn attempts(trace: &Trace, scenario: &Scenario) -> Vec<Attempt> {
         let status = exchange.response.map(|response| response.status);
         let served = status.is_some_and(|status| status < 500);
         let over = exchange.ended.filter(|_| served && status != Some(202));
-        attempts.push(Attempt { request, sent: exchange.sent, served, over });
+        let mut part = Part { request, step: 0 };
+        let said = heard(trace, &exchange);
+        if said.is_some() {
+            part.request = played.len();
+            played.push(Played::request(request, &scenario.requests[request]));
+        }
+        attempts.push(Attempt { part, sent: exchange.sent, served, over });
+        for said in said.into_iter().flatten() {
+            part.step += 1;
+            played[part.request].said.push((said.at, said.frame));
+            let (sent, over) = (said.began, said.over);
+            attempts.push(Attempt { part, sent, served: !said.doubtful, over });
+        }
         // The network may have carried it twice.
         for _ in 1..*begun.get(&exchange.call).unwrap_or(&1) {
-            attempts.push(Attempt { request, sent: exchange.sent, served: false, over: None });
+            let part = Part { request, step: 0 };
+            attempts.push(Attempt { part, sent: exchange.sent, served: false, over: None });
         }
     }
     attempts
@@ -110,13 +140,13 @@ fn attempts(trace: &Trace, scenario: &Scenario) -> Vec<Attempt> {
 
 #[cfg(test)]
 mod tests {
-    use thunderhead_sim::{ClientRequest, Op, Reply, Response, Time};
+    use thunderhead_sim::{ClientRequest, Frame, Op, Reply, Response, Time};
 
     use super::*;
     use crate::mutant::History;
 
     /// Three requests, and a history in which each event sends (`true`) or answers one with a status.
-    fn orders_of(events: &[(usize, Option<u16>)]) -> Orders {
+    fn orders_of(events: &[(usize, Option<u16>)]) -> (Vec<Vec<usize>>, bool) {
         let requests: Vec<ClientRequest> = (0..3)
             .map(|nth| ClientRequest::new(Time::ZERO, "PUT", &format!("/{nth}"), ""))
             .collect();
@@ -133,7 +163,13 @@ mod tests {
                 }
             };
         }
-        orders(&history.trace(), &Scenario { requests, ..Scenario::default() })
+        numbers(&orders(&history.trace(), &Scenario { requests, ..Scenario::default() }))
+    }
+
+    /// The requests of each order, and whether there are no others.
+    fn numbers(orders: &Orders) -> (Vec<Vec<usize>>, bool) {
+        let requests = |order: &Vec<Part>| order.iter().map(|part| part.request).collect();
+        (orders.found.iter().map(requests).collect(), orders.complete)
     }
 
     #[test]
@@ -141,22 +177,22 @@ mod tests {
         let events =
             [(0, None), (0, Some(200)), (1, None), (2, None), (1, Some(200)), (2, Some(404))];
         let orders = orders_of(&events);
-        assert_eq!(orders, Orders { found: vec![vec![0, 1, 2], vec![0, 2, 1]], complete: true });
+        assert_eq!(orders, (vec![vec![0, 1, 2], vec![0, 2, 1]], true));
     }
 
     #[test]
     fn who_was_not_served_may_be_missing_or_come_late() {
         let orders = orders_of(&[(0, None), (0, Some(503)), (1, None), (1, Some(200))]);
         let expected = vec![vec![0, 1], vec![1, 0], vec![1]];
-        assert_eq!(orders, Orders { found: expected, complete: true });
+        assert_eq!(orders, (expected, true));
         let orders = orders_of(&[(0, None), (1, None), (1, Some(200))]);
-        assert!(orders.found.contains(&vec![1]) && orders.found.contains(&vec![1, 0]));
+        assert!(orders.0.contains(&vec![1]) && orders.0.contains(&vec![1, 0]));
     }
 
     #[test]
     fn who_was_only_accepted_may_come_later() {
         let orders = orders_of(&[(0, None), (0, Some(202)), (1, None), (1, Some(200))]);
-        assert_eq!(orders, Orders { found: vec![vec![0, 1], vec![1, 0]], complete: true });
+        assert_eq!(orders, (vec![vec![0, 1], vec![1, 0]], true));
     }
 
     #[test]
@@ -167,7 +203,37 @@ mod tests {
         history.calls("client", 0, op.clone()).begins(0, op.clone()).begins(0, op);
         history.returns("client", 0, Reply::Fetch(Response::new(200, "")));
         let scenario = Scenario { requests: vec![request], ..Scenario::default() };
-        let found = orders(&history.trace(), &scenario).found;
+        let (found, _) = numbers(&orders(&history.trace(), &scenario));
         assert_eq!(found, [vec![0, 0], vec![0]]);
+    }
+
+    #[test]
+    fn what_was_said_is_played_as_far_as_it_was_heard_and_in_the_order_in_which_it_was() {
+        let request = ClientRequest::new(Time::ZERO, "WEBSOCKET", "/", "a\n===\nb\n===\nc");
+        let open = Op::Fetch { to: "web".into(), request: request.request.clone() };
+        let answer = |end: &str| {
+            Reply::Fetch(Response::new(101, "").with_header(thunderhead_sim::WEB_SOCKET, end))
+        };
+        let say = |end, text: &str| Op::Frame { end, frame: Frame::text(text) };
+        let mut history = History::default();
+        history.calls("client", 0, open.clone()).returns("client", 0, answer("0"));
+        history.calls("client", 1, open).returns("client", 1, answer("2"));
+        history.calls("client", 2, say(1, "a")).calls("client", 3, say(3, "a"));
+        history.begins(3, say(3, "a")).ends(3, Reply::Done);
+        history.begins(2, say(1, "a")).calls("client", 4, say(1, "lost"));
+        let scenario = Scenario { requests: vec![request], ..Scenario::default() };
+        let orders = orders(&history.trace(), &scenario);
+        let part = |request, step| Part { request, step };
+        let begin = [part(1, 0), part(2, 0), part(2, 1)];
+        let with = |rest: &[Part]| [&begin[..], rest].concat();
+        // The second message of the first connection was lost; whether the first was heard, and whether either
+        // connection was found to be gone, is in doubt.
+        let (said, gone, other) = (part(1, 1), part(1, 2), part(2, 2));
+        assert!(orders.complete);
+        for order in [with(&[]), with(&[said]), with(&[other, said, gone]), with(&[other])] {
+            assert!(orders.found.contains(&order), "{order:?}");
+        }
+        let said: Vec<usize> = orders.played.iter().map(|played| played.said.len()).collect();
+        assert_eq!(said, [0, 2, 2]);
     }
 }

@@ -13,6 +13,7 @@ use crate::engine::ids::{SocketId, StubId};
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::task::Work;
 use crate::engine::wait::JoinHandle;
+use crate::protocol::frame::Frame;
 use crate::protocol::object::{AlarmInfo, ObjectId};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
@@ -52,6 +53,13 @@ pub trait DurableObject: Sized + 'static {
         let _ = (socket, message);
         async { Ok(()) }
     }
+
+    /// Handles a frame on a WebSocket that the object has accepted with
+    /// [`accept_web_socket`](ObjectState::accept_web_socket), by the number of its end.
+    fn web_socket_frame(&self, end: u32, frame: Frame) -> impl Future<Output = Result<(), Error>> {
+        let _ = (end, frame);
+        async { Ok(()) }
+    }
 }
 
 impl<T: DurableObject> Instance for T {
@@ -65,6 +73,10 @@ impl<T: DurableObject> Instance for T {
 
     fn message(self: Rc<Self>, socket: u32, message: Body) -> Work<Result<(), Error>> {
         Box::pin(async move { T::web_socket_message(&self, socket, message).await })
+    }
+
+    fn frame(self: Rc<Self>, end: u32, frame: Frame) -> Work<Result<(), Error>> {
+        Box::pin(async move { T::web_socket_frame(&self, end, frame).await })
     }
 }
 

@@ -248,7 +248,9 @@ fn classes(op: OpCode) -> &'static [CallClass] {
         "queue.deliver" | "object.alarm" => &[CallClass::Delivery],
         "r2.notify" => &[CallClass::Event],
         "object.rpc" | "object.connect" => &[CallClass::Rpc],
-        "object.message" | "object.push" => &[CallClass::Socket],
+        "object.message" | "object.push" | "socket.message" | "socket.close" => {
+            &[CallClass::Socket]
+        }
         "workflow.create" | "workflow.createBatch" => &[CallClass::Create],
         name if name.starts_with("ai.") => &[CallClass::Ai],
         name if name.starts_with("d1.") => &[CallClass::Service, CallClass::Read],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::ids::{CallId, HostId, TaskId};
+use crate::engine::ids::{CallId, EndId, HostId, TaskId};
 use crate::services::queue::{BatchResult, QueueId};
 use crate::services::workflow::Engine;
 use crate::values::time::Time;
@@ -34,6 +34,8 @@ pub(crate) enum Scheduled {
     Expire,
     /// A client sends a request of the scenario.
     Request { index: usize },
+    /// An end of a WebSocket that is on its way in a response may have been lost with it.
+    Unclaimed { end: EndId },
     /// The storm ends.
     Calm,
 }

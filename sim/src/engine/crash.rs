@@ -46,6 +46,7 @@ impl State {
             // An object needs no restart: the next call, alarm or message wakes it.
             return self.stop_object(host);
         }
+        self.drop_ends(host);
         let key = self.key(host);
         let down = down.unwrap_or_else(|| self.storm.downtime(&mut self.choices, key));
         self.schedule(down, Scheduled::Restart { host });

@@ -6,7 +6,7 @@
 //!    holds it back if an object's turn is still open; `depart` records it, asks the storm for a verdict in
 //!    `judge`, and schedules its arrival.
 //! 2. [`arrive`](self::arrive): `World::arrive` hands it to the handler of a worker or an object, or
-//!    [`effect`](self::effect) applies it to a service.
+//!    [`effect`](self::effect) applies it to a service; [`frame`](self::frame) has the way of WebSockets.
 //! 3. [`reply`](self::reply): `handled` (from a handler) or `took_effect` (from a service) sends the answer
 //!    back through `respond`; `reply` or, when nothing comes back, `give_up` ends in `answer`, which closes
 //!    the call and wakes the task that awaits it.
@@ -18,6 +18,7 @@ use std::time::Duration;
 
 pub(crate) mod arrive;
 pub(crate) mod effect;
+pub(crate) mod frame;
 pub(crate) mod reply;
 pub(crate) mod request;
 

@@ -221,7 +221,7 @@ impl Env {
         Call::new(self.world.clone(), call)
     }
 
-    fn host(&self) -> HostId {
+    pub(crate) fn host(&self) -> HostId {
         self.at.host()
     }
 

@@ -10,6 +10,7 @@ use crate::engine::env::Env;
 use crate::engine::ids::{CallId, GateId, HostId, TaskId};
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::task::Work;
+use crate::protocol::frame::Frame;
 use crate::protocol::object::{AlarmInfo, ObjectId};
 use crate::protocol::outcome::Error;
 use crate::services::queue::MessageBatch;
@@ -117,6 +118,7 @@ pub(crate) trait Instance {
     fn rpc(self: Rc<Self>, method: Arc<str>, args: Body) -> Work<Result<Body, Error>>;
     fn alarm(self: Rc<Self>, info: AlarmInfo) -> Work<Result<(), Error>>;
     fn message(self: Rc<Self>, socket: u32, message: Body) -> Work<Result<(), Error>>;
+    fn frame(self: Rc<Self>, end: u32, frame: Frame) -> Work<Result<(), Error>>;
 }
 
 /// Makes an instance. The binding builds what the class is given from these parts.

@@ -42,8 +42,19 @@ id! {
     SocketId(u32)
 }
 id! {
+    /// One end of a WebSocket. Ends are made in pairs.
+    EndId(u32)
+}
+id! {
     /// A stub through which an object is called.
     StubId(u32)
+}
+
+impl EndId {
+    /// The other end.
+    pub fn peer(self) -> EndId {
+        EndId(self.0 ^ 1)
+    }
 }
 
 /// A gate that `block_concurrency_while` has closed. Gates are not kept in a list, so this is no index.

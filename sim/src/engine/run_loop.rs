@@ -27,8 +27,6 @@ const ORDER_WINDOW: Duration = Duration::from_secs(1);
 const ORDER_MOST: usize = 8;
 /// How many times what destructors leave behind is dropped. Some destructors always leave more.
 const DROP_ROUNDS: u32 = 8;
-/// How long a client waits before it retries.
-const CLIENT_BACKOFF: Duration = Duration::from_secs(1);
 
 impl World {
     pub(crate) fn play(self: &Rc<World>) -> End {
@@ -144,16 +142,7 @@ impl World {
         let host = state.hosts.named(&sent.from).expect("added before the run began");
         drop(state);
         let env = Env::new(self.clone(), host);
-        let work = async move {
-            for left in (0..=sent.retries).rev() {
-                match env.fetch(&to, sent.request.clone()).await {
-                    Ok(response) if response.status < 500 => return,
-                    _ if left > 0 => env.sleep(CLIENT_BACKOFF).await,
-                    _ => {}
-                }
-            }
-        };
-        self.spawn(host, None, Box::pin(work));
+        self.spawn(host, None, Box::pin(env.send_as_client(to, sent)));
     }
 
     /// Runs the boot handler of a host, if it has one.
@@ -230,6 +219,7 @@ impl State {
             Scheduled::Finish { call, result } => self.finish_delivery(call, &result),
             Scheduled::Alarm { host, at } => self.alarm_due(host, at),
             Scheduled::Pump { queue } => self.pump(queue),
+            Scheduled::Unclaimed { end } => self.unclaimed(end),
             Scheduled::Expire => {
                 self.expire();
                 self.schedule_pumps();

@@ -15,6 +15,9 @@ use crate::scenario::scripted_fault::{ScriptedFault, glob};
 use crate::values::call::CallClass;
 use crate::values::time::Time;
 
+/// A chance of one half, in 1024ths.
+const HALF: u16 = 512;
+
 /// Who makes a call, whom a crash would hit, and what is asked.
 pub(crate) struct Crossing<'a> {
     pub caller: HostKey,
@@ -255,8 +258,14 @@ impl Storm {
         end
     }
 
-    /// Whether an object that was idle has lost its memory.
-    pub fn evicts(&mut self, choices: &mut Choices, host: HostKey, name: &str) -> bool {
+    /// Whether an object that was idle has lost its memory. One that hibernates has, as often as not.
+    pub fn evicts(
+        &mut self,
+        choices: &mut Choices,
+        host: HostKey,
+        name: &str,
+        hibernates: bool,
+    ) -> bool {
         if !self.active {
             return false;
         }
@@ -264,7 +273,8 @@ impl Storm {
             return true;
         }
         let of = if self.faults.contains(Fault::Evict) { 2 } else { 1 };
-        let odds = Odds::Rare(choices.swarm().rate(Fault::Evict));
+        let rate = choices.swarm().rate(Fault::Evict);
+        let odds = Odds::Rare(if hibernates && rate > 0 { rate.max(HALF) } else { rate });
         choices.choose(ChoiceKind::Evict, host, OpCode::NONE, of, odds) == 1
     }
 

@@ -26,6 +26,7 @@ use crate::engine::storm::Storm;
 use crate::engine::task::{Woken, Work};
 use crate::engine::tasks::Tasks;
 use crate::engine::variables::Variables;
+use crate::engine::web_sockets::WebSockets;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::{EventKind, Trace};
@@ -89,6 +90,7 @@ pub(crate) struct State {
     pub calls: Calls,
     pub hosts: Hosts,
     pub objects: Objects,
+    pub web_sockets: WebSockets,
     pub queueing: Queueing,
     pub services: Services,
     pub invocations: Invocations,
@@ -117,6 +119,7 @@ impl State {
             calls: Calls::default(),
             hosts: Hosts::default(),
             objects: Objects::default(),
+            web_sockets: WebSockets::default(),
             queueing: Queueing::default(),
             services: Services::default(),
             invocations: Invocations::default(),

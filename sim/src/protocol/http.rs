@@ -11,6 +11,10 @@ use crate::protocol::headers::Headers;
 use crate::values::body::{Body, NotJson};
 use crate::values::percent;
 
+/// The header of a response that brings an end of a WebSocket: its value is the number of the end. It stands for what the
+/// runtime passes on beside the response.
+pub const WEB_SOCKET: &str = "thunderhead-web-socket";
+
 /// An HTTP request, as far as the systems care.
 ///
 /// ```

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
+use crate::protocol::frame::Frame;
 use crate::protocol::http::Request;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::outcome::Error;
@@ -94,6 +95,13 @@ pub enum Op {
     },
     /// An operation on a namespace of KV.
     Kv(kv::Op),
+    /// Something travels on a WebSocket.
+    Frame {
+        /// The number of the end that it goes to. The ends 0 and 1 are those of the first WebSocket, and so on.
+        end: u32,
+        /// What travels.
+        frame: Frame,
+    },
 }
 
 const FETCH: Call = Call { id: 9, name: "fetch", codes: &[] };
@@ -103,6 +111,8 @@ const MESSAGE: Call = Call { id: 12, name: "object.message", codes: &[] };
 const PUSH: Call = Call { id: 13, name: "object.push", codes: &[] };
 const RPC: Call = Call { id: 14, name: "object.rpc", codes: ObjectError::REFUSALS };
 const DELIVER: Call = Call { id: 15, name: "queue.deliver", codes: &[] };
+const FRAME: Call = Call { id: 54, name: "socket.message", codes: &[] };
+const CLOSE: Call = Call { id: 55, name: "socket.close", codes: &[] };
 const NOTIFY: Call = Call { id: 28, name: "r2.notify", codes: &[] };
 
 /// Every kind of call. A service brings its own.
@@ -113,7 +123,7 @@ pub(crate) const CALLS: &[&[Call]] = &[
     queue::CALLS,
     r2::CALLS,
     workflow::CALLS,
-    &[FETCH, ALARM, CONNECT, MESSAGE, PUSH, RPC, DELIVER, NOTIFY],
+    &[FETCH, ALARM, CONNECT, MESSAGE, PUSH, RPC, DELIVER, NOTIFY, FRAME, CLOSE],
 ];
 
 impl Op {
@@ -134,6 +144,8 @@ impl Op {
             Op::Connect { .. } => CONNECT,
             Op::SocketMessage { .. } => MESSAGE,
             Op::Push { .. } => PUSH,
+            Op::Frame { frame, .. } if frame.closes() => CLOSE,
+            Op::Frame { .. } => FRAME,
         })
     }
 
@@ -150,7 +162,7 @@ impl Op {
             Op::Deliver { .. } | Op::Alarm { .. } => CallClass::Delivery,
             Op::Notify { .. } => CallClass::Event,
             Op::Rpc { .. } | Op::Connect { .. } => CallClass::Rpc,
-            Op::SocketMessage { .. } | Op::Push { .. } => CallClass::Socket,
+            Op::SocketMessage { .. } | Op::Push { .. } | Op::Frame { .. } => CallClass::Socket,
         }
     }
 
@@ -205,6 +217,7 @@ impl Op {
             | Op::Connect { object }
             | Op::SocketMessage { object, .. } => object.to_string(),
             Op::Push { socket, .. } => format!("socket {socket}"),
+            Op::Frame { end, .. } => format!("socket {}", end / 2),
         }
     }
 }
@@ -244,6 +257,10 @@ impl fmt::Display for Op {
                 tell(&format!("object.message {object} socket {socket} "), message)
             }
             Op::Push { socket, message } => tell(&format!("object.push socket {socket} "), message),
+            Op::Frame { end, frame } => {
+                let kind = if frame.closes() { "close" } else { "message" };
+                tell(&format!("socket.{kind} socket {} ", end / 2), frame)
+            }
             Op::Notify { queue, event } => {
                 write!(f, "r2.notify {queue} {} {}", event.action.name(), event.object.key)?;
                 match &event.object.e_tag {

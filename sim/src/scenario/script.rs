@@ -5,7 +5,7 @@ mod error;
 mod fields;
 mod read;
 mod told;
-mod words;
+pub(crate) mod words;
 mod write;
 
 use std::collections::BTreeMap;

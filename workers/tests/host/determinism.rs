@@ -12,20 +12,25 @@ const CONFIG: &str = r#""name": "web",
 const SOURCE: &str = "import { DurableObject } from 'cloudflare:workers';
     let served = 0;
     export class Thing extends DurableObject {
+      async fetch() { const { 0: client, 1: server } = new WebSocketPair(); this.ctx.acceptWebSocket(server); return new Response(null, { status: 101, webSocket: client }); }
+      async webSocketMessage(socket, text) { await this.add(text); socket.send(crypto.randomUUID()); }
       async add(id) { this.ctx.storage.sql.exec('create table if not exists t (id text, at real, r real)');
         this.ctx.storage.sql.exec('insert into t values (?, ?, ?)', id, Date.now(), Math.random()); }
     }
     export default {
-      async fetch(request, env) { served += 1; console.log('served', served); await env.Q.send({ id: crypto.randomUUID() }); return new Response('ok'); },
+      async fetch(request, env) { if (request.headers.has('upgrade')) return env.O.getByName('a').fetch(request); served += 1; console.log('served', served); await env.Q.send({ id: crypto.randomUUID() }); return new Response('ok'); },
       async queue(batch, env) { for (const message of batch.messages) await env.O.getByName('a').add(message.body.id); },
     };";
+
+const SAYS: &str = "one\n=== wait-for-server\n=== after 12s\ntwo\n=== wait-for-server";
 
 fn system() -> System {
     let app = load(CONFIG, SOURCE).unwrap();
     let variant = Variant::holds("worker", "", move |cloud| app.mount(cloud));
     System::new("thing", "", variant).with_workload(|rng| {
         let request = |at: u32| {
-            ClientRequest::new(Time::from_ms(u64::from(at) * 40), "POST", "/", "").retried(90)
+            let (method, says) = if at == 1 { ("WEBSOCKET", SAYS) } else { ("POST", "") };
+            ClientRequest::new(Time::from_ms(u64::from(at) * 40), method, "/", says).retried(90)
         };
         (0..1 + rng.below(3)).map(request).collect()
     })

@@ -11,6 +11,7 @@ mod objects;
 mod probes;
 mod second_series;
 mod services;
+mod sockets;
 mod support;
 #[cfg(feature = "typescript")]
 mod typescript;

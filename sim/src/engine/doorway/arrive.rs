@@ -12,6 +12,7 @@ use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::protocol::trace::EventKind;
 use crate::services::queue::{self, MessageBatch};
+use crate::values::call::CallClass;
 
 impl World {
     /// A call reaches its target: a service, an object or a worker.
@@ -19,6 +20,9 @@ impl World {
         state.calls.arrived(call);
         let flight = &state.calls[call];
         let fault = flight.fault;
+        if flight.class == CallClass::Socket && matches!(state.trace.op(call.0), Op::Frame { .. }) {
+            return self.arrive_at_end(state, call, copy);
+        }
         let Some(host) = flight.callee else { return state.effect(call, copy) };
         if state.host(host).object.is_some() {
             return self.arrive_at_object(state, host, call, copy);

@@ -132,7 +132,7 @@ impl State {
             Op::Rpc { .. } | Op::Connect { .. } => {
                 self.answer_later(call, Error::Object(ObjectError::disconnected()));
             }
-            Op::SocketMessage { .. } => self.over(call),
+            Op::SocketMessage { .. } | Op::Frame { .. } => self.over(call),
             Op::Deliver { .. } => {
                 let result = Box::new(BatchResult::died());
                 self.schedule(NOTICE, Scheduled::Finish { call, result });

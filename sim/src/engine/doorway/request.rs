@@ -7,7 +7,7 @@ use crate::choices::words::LATENCIES;
 use crate::engine::agenda::Scheduled;
 use crate::engine::calls::InFlight;
 use crate::engine::doorway::PATIENCE;
-use crate::engine::ids::{CallId, HostId, SocketId, StubId};
+use crate::engine::ids::{CallId, EndId, HostId, SocketId, StubId};
 use crate::engine::objects::Outgoing;
 use crate::engine::services::Service;
 use crate::engine::storm::Crossing;
@@ -178,6 +178,7 @@ impl State {
             Op::SocketMessage { socket, .. } | Op::Push { socket, .. } => {
                 self.close_socket(SocketId(socket));
             }
+            Op::Frame { end, .. } => self.cut(call, EndId(end)),
             Op::Alarm { .. } => self.handler_died(call),
             // A service that notifies another does not wait for an answer.
             Op::Notify { .. } => {}

@@ -8,6 +8,7 @@ use crate::engine::host::{Instance, Invocation};
 use crate::engine::ids::HostId;
 use crate::engine::task::Work;
 use crate::engine::world::World;
+use crate::protocol::frame::Frame;
 use crate::protocol::object::{AlarmInfo, ObjectError};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
@@ -19,6 +20,7 @@ enum ObjectCall {
     Alarm(AlarmInfo),
     Message(u32, Body),
     Connect,
+    Frame(u32, Frame),
 }
 
 impl ObjectCall {
@@ -30,6 +32,7 @@ impl ObjectCall {
                 ObjectCall::Message(*socket, message.clone())
             }
             Op::Connect { .. } => ObjectCall::Connect,
+            Op::Frame { end, frame } => ObjectCall::Frame(*end, frame.clone()),
             _ => unreachable!("{op} does not go to an object"),
         }
     }
@@ -56,6 +59,9 @@ impl World {
                 ObjectCall::Alarm(info) => instance.alarm(info).await.map(|()| Reply::Done),
                 ObjectCall::Message(socket, message) => {
                     instance.message(socket, message).await.map(|()| Reply::Done)
+                }
+                ObjectCall::Frame(end, frame) => {
+                    instance.frame(end, frame).await.map(|()| Reply::Done)
                 }
                 ObjectCall::Connect => {
                     let mut state = world.state();

@@ -95,6 +95,7 @@ impl State {
         let alarm = object.alarm.running.take();
         let sockets: Vec<SocketId> = self.objects.sockets.of_object(host).collect();
         sockets.into_iter().for_each(|socket| self.close_socket(socket));
+        self.drop_ends(host);
         if let Some(info) = alarm {
             self.hosts.object_mut(host).alarm.running = Some(info);
             self.alarm_failed(host);
@@ -111,7 +112,9 @@ impl State {
     /// Evicts an idle object from memory, if the storm says so.
     pub fn maybe_evict(&mut self, host: HostId) {
         let slot = &self.hosts[host];
-        if self.storm.evicts(&mut self.choices, slot.key, &slot.name) {
+        // The platform takes such an object out of memory soon; others stay there for minutes.
+        let hibernates = self.web_sockets.accepted(host).next().is_some();
+        if self.storm.evicts(&mut self.choices, slot.key, &slot.name, hibernates) {
             let memory = self.hosts.object_mut(host).instance.take();
             self.deferred_drops.objects.extend(memory);
             self.record(host, EventKind::Fault { call: None, fault: Fault::Evict, by: None });

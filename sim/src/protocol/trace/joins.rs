@@ -134,7 +134,11 @@ fn of_call(trace: &Trace, lives: &[Vec<usize>], number: u32, call: &Call) -> Vec
     };
     let answers = !matches!(
         trace.op(number),
-        Op::Notify { .. } | Op::Deliver { .. } | Op::Alarm { .. } | Op::Push { .. }
+        Op::Notify { .. }
+            | Op::Deliver { .. }
+            | Op::Alarm { .. }
+            | Op::Push { .. }
+            | Op::Frame { .. }
     );
     let whole = |at: usize, all: Vec<usize>, told: usize| Joined {
         events: all,

@@ -1,0 +1,130 @@
+//! One end of a WebSocket, as a Worker makes them in pairs. `WebSocket` is the shorthand of systems in Rust, which has
+//! neither a handshake nor closes.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::bindings::durable_object::ObjectState;
+use crate::engine::env::Env;
+use crate::engine::ids::EndId;
+use crate::protocol::frame::Frame;
+use crate::values::body::Body;
+use crate::values::time::Time;
+
+/// One end of a WebSocket.
+#[derive(Clone)]
+pub struct WebSocketEnd {
+    env: Env,
+    id: EndId,
+}
+
+impl Env {
+    /// Makes a WebSocket; both of its ends are here.
+    pub fn web_socket_pair(&self) -> [WebSocketEnd; 2] {
+        let first = self.world().state().open_web_socket(self.host());
+        [first, first.peer()].map(|id| WebSocketEnd { env: self.clone(), id })
+    }
+
+    /// The end of that number, if there is one.
+    pub fn web_socket_end(&self, number: u32) -> Option<WebSocketEnd> {
+        let id = self.world().state().web_sockets.find(number)?;
+        Some(WebSocketEnd { env: self.clone(), id })
+    }
+}
+
+impl WebSocketEnd {
+    /// Its number, by which a response names it.
+    pub fn number(&self) -> u32 {
+        self.id.0
+    }
+
+    /// It leaves this host in a response.
+    pub fn send_away(&self) {
+        self.env.world().state().send_away(self.id);
+    }
+
+    /// It has come to this host in a response.
+    pub fn claim(&self) {
+        self.env.world().state().claim(self.id, self.env.host());
+    }
+
+    /// The next frame; none when a close has been read. Whoever reads keeps its host busy.
+    pub async fn next(&self) -> Option<Frame> {
+        self.env.next_frame(self.id).await
+    }
+
+    /// Sends to the other end. Nobody learns whether the frame arrives.
+    pub fn send(&self, frame: Frame) {
+        self.env.world().state().send_frame(self.id, frame);
+    }
+
+    /// Whoever has it does not go on with it: the other end learns that the connection is lost.
+    pub fn drop_connection(&self) {
+        self.env.world().state().drop_end(self.id);
+    }
+
+    /// Whether it has sent a close, and whether it has been told of one.
+    pub fn closed(&self) -> (bool, bool) {
+        let state = self.env.world().state();
+        let end = &state.web_sockets[self.id];
+        (end.closed, end.told)
+    }
+
+    /// The tags that it was accepted with.
+    pub fn tags(&self) -> Vec<Arc<str>> {
+        self.env.world().state().web_sockets[self.id].tags.clone()
+    }
+
+    /// What the application has attached to it.
+    pub fn attachment(&self) -> Option<Body> {
+        self.env.world().state().web_sockets[self.id].attachment.clone()
+    }
+
+    /// Attaches something to it, which is there as long as the connection is.
+    pub fn attach(&self, attachment: Body) {
+        self.env.world().state().web_sockets[self.id].attachment = Some(attachment);
+    }
+
+    /// When a message on it was last answered in place of its object.
+    pub fn answered(&self) -> Option<Time> {
+        self.env.world().state().web_sockets[self.id].answered
+    }
+}
+
+impl ObjectState {
+    /// Accepts a WebSocket: frames on it are events of the object, which may leave memory in between.
+    pub fn accept_web_socket(&self, end: &WebSocketEnd, tags: Vec<Arc<str>>) {
+        let mut state = self.env.world().state();
+        let accepted = &mut state.web_sockets[end.id];
+        (accepted.hibernates, accepted.tags) = (true, tags);
+    }
+
+    /// The ends that were accepted and are open, oldest first.
+    pub fn web_socket_ends(&self) -> Vec<WebSocketEnd> {
+        let state = self.env.world().state();
+        let ends: Vec<EndId> = state.web_sockets.accepted(self.env.host()).collect();
+        ends.into_iter().map(|id| WebSocketEnd { env: self.env.clone(), id }).collect()
+    }
+
+    /// The message that is answered in the object's place, without waking it, and the answer.
+    pub fn auto_response(&self) -> Option<(Arc<str>, Arc<str>)> {
+        let state = self.env.world().state();
+        state.web_sockets.auto_responses.get(&self.env.host().0).cloned()
+    }
+
+    /// Sets the message that is answered in the object's place, or none.
+    pub fn set_auto_response(&self, pair: Option<(Arc<str>, Arc<str>)>) {
+        let mut state = self.env.world().state();
+        let (host, all) = (self.env.host().0, &mut state.web_sockets.auto_responses);
+        match pair {
+            Some(pair) => drop(all.insert(host, pair)),
+            None => drop(all.remove(&host)),
+        }
+    }
+}
+
+impl fmt::Debug for WebSocketEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WebSocketEnd({})", self.id.0)
+    }
+}

@@ -1,0 +1,136 @@
+//! Clients outside of the cloud: they send the requests of a scenario, try again, and talk on WebSockets.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::engine::env::Env;
+use crate::engine::ids::EndId;
+use crate::engine::task::Waits;
+use crate::protocol::frame::Frame;
+use crate::protocol::http::{Response, WEB_SOCKET};
+use crate::scenario::ClientRequest;
+use crate::scenario::conversation::{Conversation, Step};
+
+/// How long a client waits before it tries again.
+const BACKOFF: Duration = Duration::from_secs(1);
+/// How long a client waits for a message before it takes the connection for lost.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Env {
+    /// Sends a request of the scenario, with as many retries as it says.
+    pub(crate) async fn send_as_client(self, to: Arc<str>, sent: ClientRequest) {
+        let says = Conversation::of(&sent.request);
+        let says = says.map(|says| says.expect("checked before the run began"));
+        let mut talk = says.map(|says| Talk { steps: says.steps, at: 0 });
+        for left in (0..=sent.retries).rev() {
+            let response = self.fetch(&to, sent.request.clone()).await;
+            let end = response.as_ref().ok().and_then(|response| self.web_socket_in(response));
+            let over = match (end, &mut talk) {
+                (Some(end), Some(talk)) => talk.on(&self, end).await,
+                _ => response.is_ok_and(|response| response.status < 500),
+            };
+            if over {
+                return;
+            }
+            if left > 0 {
+                self.sleep(BACKOFF).await;
+            }
+        }
+    }
+
+    /// The end of a WebSocket that a response brings; it is with this host from now on.
+    fn web_socket_in(&self, response: &Response) -> Option<EndId> {
+        let number = response.headers.get(WEB_SOCKET)?.parse().ok()?;
+        let mut state = self.world().state();
+        let end = state.web_sockets.find(number)?;
+        state.claim(end, self.host());
+        Some(end)
+    }
+
+    /// The next frame that comes to an end; none when a close has been read.
+    pub(crate) async fn next_frame(&self, end: EndId) -> Option<Frame> {
+        poll_fn(|cx| {
+            let mut state = self.world().state();
+            let task = state.tasks.waiting(cx);
+            let reading = &mut state.web_sockets[end];
+            if let Some(frame) = reading.inbox.pop_front() {
+                return Poll::Ready(Some(frame));
+            }
+            if reading.told {
+                return Poll::Ready(None);
+            }
+            reading.reader = Some(task);
+            state.tasks[task].waits = Waits::Elsewhere;
+            // Who listens is not stuck: another frame need not come.
+            state.tasks[task].listens = true;
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// How far a client has come with what it has to say.
+struct Talk {
+    steps: Vec<Step>,
+    /// The first step that is to be done on the next connection.
+    at: usize,
+}
+
+impl Talk {
+    /// Goes on with it on a new connection. Returns whether all is said, or the server wants no more.
+    async fn on(&mut self, env: &Env, end: EndId) -> bool {
+        let mut heard = 0;
+        for at in self.at..self.steps.len() {
+            let going_on = match &self.steps[at] {
+                Step::Send(frame) => {
+                    heard = env.world().state().web_sockets[end].messages;
+                    env.world().state().send_frame(end, frame.clone());
+                    // A message whose answer is waited for is sent again if that does not come.
+                    let awaited = self.steps.get(at + 1) == Some(&Step::Hear);
+                    self.at = if awaited { at } else { at + 1 };
+                    Ok(())
+                }
+                Step::Hear => {
+                    let answered = listen(env, end, PATIENCE, Some(heard)).await;
+                    if answered == Ok(false) {
+                        env.world().state().drop_end(end);
+                        return false;
+                    }
+                    answered.map(|_| self.at = at + 1)
+                }
+                Step::Wait(time) => listen(env, end, *time, None).await.map(|_| self.at = at + 1),
+                Step::Stay => return true,
+            };
+            if let Err(code) = going_on {
+                // Who says goodbye in an orderly way wants nothing more.
+                return code != Frame::LOST || at + 2 >= self.steps.len();
+            }
+        }
+        true
+    }
+}
+
+/// Listens for some time, or until there were more than `heard` messages, which it then says. The error is the code with
+/// which the server has closed, or that of a connection that was lost.
+async fn listen(env: &Env, end: EndId, time: Duration, heard: Option<u32>) -> Result<bool, u16> {
+    let more = |env: &Env| {
+        let messages = env.world().state().web_sockets[end].messages;
+        heard.is_some_and(|heard| messages > heard)
+    };
+    let reading = async {
+        while !more(env) {
+            match env.next_frame(end).await {
+                Some(Frame::Close { code, reason }) => {
+                    env.world().state().send_frame(end, Frame::Close { code, reason });
+                    return Err(code);
+                }
+                Some(_) => {}
+                None => return Err(Frame::LOST),
+            }
+        }
+        Ok(true)
+    };
+    env.timeout(time, reading).await.unwrap_or(Ok(false))
+}

@@ -1,0 +1,177 @@
+//! The path of a frame on a WebSocket: it leaves with the turn of an object, arrives in order, and cuts the connection
+//! if it is lost.
+
+use std::cell::RefMut;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::engine::agenda::Scheduled;
+use crate::engine::doorway::PATIENCE;
+use crate::engine::host::Invocation;
+use crate::engine::ids::{CallId, EndId, HostId};
+use crate::engine::services::Service;
+use crate::engine::world::{State, World};
+use crate::protocol::frame::Frame;
+use crate::protocol::op::Op;
+use crate::protocol::outcome::Reply;
+use crate::protocol::trace::EventKind;
+
+/// How long an end may be on its way in a response. After that, nobody has received it.
+const UNCLAIMED: Duration = Duration::from_secs(20);
+
+impl State {
+    /// Makes a WebSocket whose ends are with a host.
+    pub fn open_web_socket(&mut self, host: HostId) -> EndId {
+        let orders = [self.calls.open_stub(), self.calls.open_stub()];
+        self.web_sockets.open(host, orders)
+    }
+
+    /// An end leaves its host in a response.
+    pub fn send_away(&mut self, end: EndId) {
+        let now = self.now;
+        let leaving = &mut self.web_sockets[end];
+        (leaving.host, leaving.left) = (None, now);
+        self.schedule(UNCLAIMED, Scheduled::Unclaimed { end });
+    }
+
+    /// A response with an end in it has come to a host.
+    pub fn claim(&mut self, end: EndId, host: HostId) {
+        self.web_sockets[end].host.get_or_insert(host);
+    }
+
+    /// Whoever should have received an end has given up.
+    pub fn unclaimed(&mut self, end: EndId) {
+        let lost = &self.web_sockets[end];
+        if lost.host.is_none() && self.now - lost.left >= UNCLAIMED && !lost.told {
+            self.drop_end(end);
+        }
+    }
+
+    /// Sends a frame from an end to its peer. From an object it leaves at the end of the turn.
+    pub fn send_frame(&mut self, from: EndId, frame: Frame) {
+        let sender = &mut self.web_sockets[from];
+        if sender.closed {
+            return;
+        }
+        sender.closed = frame.closes();
+        if sender.cut || sender.told && !frame.closes() {
+            return;
+        }
+        let caller = sender.host.unwrap_or(Service::Cloud.host());
+        let call = self.frame_to(caller, from.peer(), frame);
+        self.submit(call);
+        // No task waits for an answer to it.
+        let flight = &mut self.calls[call];
+        (flight.task, flight.dropped) = (None, true);
+    }
+
+    fn frame_to(&mut self, caller: HostId, end: EndId, frame: Frame) -> CallId {
+        let (callee, order) = (self.web_sockets[end].host, self.web_sockets[end].order);
+        self.prepare(caller, callee, Some(order), Op::Frame { end: end.0, frame })
+    }
+
+    /// Cuts a connection on which a frame was lost. Both ends learn of it, not at once.
+    pub(super) fn cut(&mut self, call: CallId, end: EndId) {
+        if std::mem::replace(&mut self.web_sockets[end].cut, true) {
+            // It is the news itself that was lost. A connection that is silent for long counts as lost.
+            let at = self.calls.line_up(call, self.now + PATIENCE);
+            self.agenda.schedule(at, Scheduled::Arrive { call, copy: false });
+            return;
+        }
+        self.web_sockets[end.peer()].cut = true;
+        self.tell_lost(end);
+        self.tell_lost(end.peer());
+    }
+
+    /// Everything that a host had is lost with it: those at the other ends learn of it.
+    pub fn drop_ends(&mut self, host: HostId) {
+        self.web_sockets.auto_responses.remove(&host.0);
+        for end in self.web_sockets.of_host(host) {
+            self.drop_end(end);
+        }
+    }
+
+    /// An end is lost, or whoever has it does not go on with it.
+    pub fn drop_end(&mut self, end: EndId) {
+        let dropped = &mut self.web_sockets[end];
+        (dropped.told, dropped.cut, dropped.hibernates) = (true, true, false);
+        dropped.inbox.clear();
+        if !std::mem::replace(&mut self.web_sockets[end.peer()].cut, true) {
+            self.tell_lost(end.peer());
+        }
+    }
+
+    fn tell_lost(&mut self, end: EndId) {
+        if self.web_sockets[end].told {
+            return;
+        }
+        let current = self.tasks.current.take();
+        let call = self.frame_to(Service::Cloud.host(), end, Frame::lost());
+        self.depart(call);
+        self.calls[call].dropped = true;
+        self.tasks.current = current;
+    }
+}
+
+impl World {
+    /// A frame reaches the end that it was sent to.
+    pub(super) fn arrive_at_end(
+        self: &Rc<World>,
+        mut state: RefMut<'_, State>,
+        call: CallId,
+        copy: bool,
+    ) {
+        let Op::Frame { end, frame } = state.trace.op(call.0).clone() else {
+            unreachable!("only frames go to an end")
+        };
+        let end = EndId(end);
+        let now = state.now;
+        let reached = &mut state.web_sockets[end];
+        if reached.told {
+            return state.over(call);
+        }
+        reached.told = frame.closes();
+        reached.messages += u32::from(!frame.closes());
+        let (host, hibernates) = (reached.host, reached.hibernates);
+        if let (true, Some(host)) = (hibernates, host) {
+            let Some(answer) = state.auto_response(host, &frame) else {
+                return self.handle_frame(state, host, Invocation { call, copy });
+            };
+            state.web_sockets[end].answered = Some(now);
+            state.took_effect(call, true, host, Ok(Reply::Done), Vec::new());
+            return state.send_frame(end, answer);
+        }
+        reached.inbox.push_back(frame);
+        let reader = reached.reader.take();
+        reader.into_iter().for_each(|task| state.wake(task));
+        // A frame has no answer, which is what `copy` means here.
+        let actor = host.unwrap_or(Service::Cloud.host());
+        state.took_effect(call, true, actor, Ok(Reply::Done), Vec::new());
+        state.over(call);
+    }
+
+    /// An object handles a frame; it is woken up if need be.
+    fn handle_frame(
+        self: &Rc<World>,
+        mut state: RefMut<'_, State>,
+        host: HostId,
+        invocation: Invocation,
+    ) {
+        if state.is_idle(host) {
+            state.maybe_evict(host);
+        }
+        state.record(host, EventKind::Begin { call: invocation.call.0 });
+        drop(state);
+        let work = self.object_handler(host, invocation);
+        self.spawn(host, Some(invocation.call), work);
+    }
+}
+
+impl State {
+    /// What is answered to a message in place of an object, if it has said so.
+    fn auto_response(&self, host: HostId, frame: &Frame) -> Option<Frame> {
+        let Frame::Text(text) = frame else { return None };
+        let (request, response) = self.web_sockets.auto_responses.get(&host.0)?;
+        (text.text() == Some(&**request)).then(|| Frame::text(&**response))
+    }
+}

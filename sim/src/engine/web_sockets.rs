@@ -1,0 +1,109 @@
+//! WebSockets in pairs of ends, as a Worker makes them. Each end is somewhere: with the host that made it, on its way in
+//! a response, or with the host that has received that.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::{Index, IndexMut};
+use std::sync::Arc;
+
+use crate::engine::ids::{EndId, HostId, StubId, TaskId};
+use crate::protocol::frame::Frame;
+use crate::values::body::Body;
+use crate::values::time::Time;
+
+#[derive(Debug)]
+pub(crate) struct End {
+    /// Who has it; none while it is on its way in a response.
+    pub host: Option<HostId>,
+    /// Since when it is on its way.
+    pub left: Time,
+    /// Whether frames are events of the object that has it, which may leave memory in between. Otherwise a task reads
+    /// them, which keeps its host busy.
+    pub hibernates: bool,
+    /// Frames that have come and that nobody has read.
+    pub inbox: VecDeque<Frame>,
+    /// How many messages have come.
+    pub messages: u32,
+    /// The task that waits for the next frame.
+    pub reader: Option<TaskId>,
+    /// Frames to this end arrive in the order in which they were sent.
+    pub order: StubId,
+    /// Whether it has sent a close: nothing may follow.
+    pub closed: bool,
+    /// Whether it has been told that the other end is closed or lost: nothing can follow.
+    pub told: bool,
+    /// Whether the connection is cut: what it sends goes nowhere.
+    pub cut: bool,
+    pub tags: Vec<Arc<str>>,
+    pub attachment: Option<Body>,
+    /// When a message was last answered in place of its object.
+    pub answered: Option<Time>,
+}
+
+/// A message that is answered in place of an object, and the answer.
+pub(crate) type AutoResponse = (Arc<str>, Arc<str>);
+
+/// Every WebSocket that was ever made in a run.
+#[derive(Debug, Default)]
+pub(crate) struct WebSockets {
+    ends: Vec<End>,
+    /// By object.
+    pub auto_responses: BTreeMap<u16, AutoResponse>,
+}
+
+impl WebSockets {
+    /// Makes a pair whose ends are with a host. Returns the first one; the other is its peer.
+    pub fn open(&mut self, host: HostId, orders: [StubId; 2]) -> EndId {
+        let first = EndId::at(self.ends.len());
+        self.ends.extend(orders.map(|order| End {
+            host: Some(host),
+            left: Time::ZERO,
+            hibernates: false,
+            inbox: VecDeque::new(),
+            messages: 0,
+            reader: None,
+            order,
+            closed: false,
+            told: false,
+            cut: false,
+            tags: Vec::new(),
+            attachment: None,
+            answered: None,
+        }));
+        first
+    }
+
+    /// The end of that number, if there is one.
+    pub fn find(&self, number: u32) -> Option<EndId> {
+        ((number as usize) < self.ends.len()).then_some(EndId(number))
+    }
+
+    /// The ends that a host has.
+    pub fn of_host(&self, host: HostId) -> Vec<EndId> {
+        let ends = self.ends.iter().enumerate().filter(|(_, end)| end.host == Some(host));
+        ends.map(|(at, _)| EndId::at(at)).collect()
+    }
+
+    /// The open ends that an object has accepted for its handlers, the oldest first.
+    pub fn accepted(&self, host: HostId) -> impl Iterator<Item = EndId> + '_ {
+        let ends = self
+            .ends
+            .iter()
+            .enumerate()
+            .filter(move |(_, end)| end.host == Some(host) && end.hibernates && !end.told);
+        ends.map(|(at, _)| EndId::at(at))
+    }
+}
+
+impl Index<EndId> for WebSockets {
+    type Output = End;
+
+    fn index(&self, id: EndId) -> &End {
+        &self.ends[id.index()]
+    }
+}
+
+impl IndexMut<EndId> for WebSockets {
+    fn index_mut(&mut self, id: EndId) -> &mut End {
+        &mut self.ends[id.index()]
+    }
+}

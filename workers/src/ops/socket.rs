@@ -1,0 +1,30 @@
+//! What comes on a WebSocket that is read, and how the prelude is told of it.
+
+use serde_json::{Value, json};
+use thunderhead_sim::{Body, Frame};
+
+use super::Asked;
+use crate::failure::type_error;
+use crate::pump::Work;
+
+/// The next frame. Nothing is answered when a close has been read.
+pub fn next(asked: &Asked) -> Result<Work, Value> {
+    let number: u32 = asked.parse()?;
+    let end = asked.pump.env.web_socket_end(number);
+    let end = end.ok_or_else(|| type_error("there is no such WebSocket"))?;
+    Ok(Box::pin(async move {
+        let (json, bytes) = end.next().await.map_or((Value::Null, None), told);
+        Ok((Some(json.to_string()), bytes))
+    }))
+}
+
+/// A frame, as the prelude reads it.
+pub fn told(frame: Frame) -> (Value, Option<Body>) {
+    match frame {
+        Frame::Text(body) => (json!({ "text": body.text().unwrap_or_default() }), None),
+        Frame::Binary(body) => (json!({}), Some(body)),
+        Frame::Close { code, reason } => {
+            (json!({ "close": { "code": code, "reason": reason } }), None)
+        }
+    }
+}

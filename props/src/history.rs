@@ -28,6 +28,7 @@ mod bucket;
 mod exchange;
 mod instance;
 mod message;
+mod named;
 mod namespace;
 mod rows;
 
@@ -35,5 +36,6 @@ pub use bucket::{Contents, Stored, contents, contents_before, stored};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};
+pub use named::named;
 pub use namespace::namespaces;
 pub use rows::{Held, Rows, changes, rows, rows_before};

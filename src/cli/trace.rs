@@ -49,7 +49,7 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
             let broken = played.violations.iter();
             let broken =
                 broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
-            run.trace.to_html_with(&playable.file.script.story, &broken.collect::<Vec<_>>())
+            run.trace.to_html_with(&playable.file.script.story, &broken.collect::<Vec<_>>(), None)
         }
     };
     Ok(Answer { text, json: json!(null), code: 0, notes: Vec::new() })

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use thunderhead_props::explore::{Broken, Search};
-use thunderhead_props::{System, Variant, Violation};
+use thunderhead_props::{Name, System, Variant, Violation};
 use thunderhead_sim::{Case, Failure, Run, Script, ScriptChoices, printable};
 
 use crate::VERSION;
 use crate::model::Choice;
+use crate::story;
 
 /// A run that breaks a promise, and how it was found.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +23,8 @@ pub struct Found<'a> {
     pub variant: &'a Variant,
     /// The promise that is broken.
     pub violation: &'a Violation,
+    /// The other promises that the run breaks.
+    pub also: &'a [Name],
     /// The scenario and its choices.
     pub case: &'a Case,
     /// The run of that case.
@@ -39,6 +42,7 @@ impl<'a> Found<'a> {
             system: search.system,
             variant: search.variant,
             violation: &broken.violation,
+            also: &broken.also,
             case: &broken.case,
             run: &broken.run,
             strategy: search.strategy.name(),
@@ -73,15 +77,28 @@ impl<'a> Found<'a> {
         .sealed()
     }
 
+    /// What led to it, and where it parts from the nearest run that holds.
+    pub fn story(&self) -> String {
+        story::told(self.system, self.variant, self.case, self.run, self.violation)
+    }
+
     /// Writes the failure into a folder, which is created if need be, and returns its path. A system that is read from
-    /// elsewhere is named by where it is, as seen from that folder.
-    pub fn write(&self, folder: &Path, system: Option<String>) -> Result<PathBuf, Unwritten> {
+    /// elsewhere is named by where it is, as seen from that folder. The story is a comment: it says to whom opens the
+    /// file what its tape does.
+    pub fn write(
+        &self,
+        folder: &Path,
+        system: Option<String>,
+        story: &str,
+    ) -> Result<PathBuf, Unwritten> {
         let path = folder.join(self.file_name());
         let script = match system {
             Some(system) => Script { system, ..self.script() }.sealed(),
             None => self.script(),
         };
-        match write_whole(&path, &script.to_toml()) {
+        let story = story.lines().map(|line| format!("# {line}").trim_end().to_string() + "\n");
+        let text = story.collect::<String>() + &script.to_toml();
+        match write_whole(&path, &text) {
             Ok(()) => Ok(path),
             Err(error) => Err(Unwritten { path, error }),
         }

@@ -2,9 +2,11 @@
 
 use std::fmt::Write;
 
-use thunderhead_sim::{ScriptChoices, printable};
+use thunderhead_props::Violation;
+use thunderhead_sim::{Case, ScriptChoices, printable};
 
 use crate::playable::{Playable, Played};
+use crate::story;
 
 /// No line of the short form is wider.
 const WIDTH: usize = 120;
@@ -32,6 +34,28 @@ impl<'a> History<'a> {
     /// Everything that the trace has to say, one line per event.
     pub fn wide(&self) -> String {
         format!("{}\n{}", self.header(), self.played.run.trace.wide())
+    }
+
+    /// What led to the first broken promise, with the header; the whole short form when none is broken.
+    pub fn story(&self) -> String {
+        match self.plainest() {
+            None => self.short(),
+            Some(violation) => format!("{}\n{}", self.header(), self.story_of(violation)),
+        }
+    }
+
+    /// What led to a broken promise, and where the run parts from one that keeps it.
+    pub fn story_of(&self, violation: &Violation) -> String {
+        let Playable { system, variant, .. } = *self.playable;
+        let (run, scenario) = (&self.played.run, self.playable.script().scenario.clone());
+        let case = Case { scenario, tape: run.tape() };
+        story::told(system, variant, &case, run, violation)
+    }
+
+    /// Of the broken promises, one that an event breaks, if there is any: it is plainer than what is missing.
+    pub fn plainest(&self) -> Option<&'a Violation> {
+        let violations = &self.played.violations;
+        violations.iter().min_by_key(|violation| violation.finding.event.is_none())
     }
 
     /// The short form without its header.

@@ -9,6 +9,7 @@ pub mod model;
 pub mod playable;
 pub mod recorded;
 pub mod report;
+pub mod story;
 pub mod systems;
 pub mod testing;
 

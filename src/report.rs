@@ -4,13 +4,10 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use serde_json::{Value, json};
-use thunderhead_props::{Check, FREE, System, Violation};
+use thunderhead_props::{Check, FREE, Name, System, Violation};
 use thunderhead_sim::{EventKind, Run, printable};
 
 use crate::failure::Found;
-
-/// The longest history that is printed with its failure; `trace` shows longer ones.
-const SHORT: usize = 60;
 
 /// What a failure is described with.
 pub struct Failing<'a> {
@@ -56,23 +53,54 @@ pub fn explain(failing: &Failing) -> String {
     text
 }
 
-/// A failure that was written to `file`: the five lines, and its history with the offending line marked.
-pub fn failure(found: &Found, program: &str, file: &str, origin: &str) -> String {
-    let run = found.run;
-    let explained = explain(&Failing {
-        system: found.system,
+/// A failure that was written to `file`: the five lines, what led to it, and where it parts from a run that holds.
+/// When it is asked for, the whole history follows.
+pub fn failure(
+    found: &Found,
+    story: &str,
+    program: &str,
+    file: &str,
+    origin: &str,
+    whole: bool,
+) -> String {
+    let Found { system, violation, run, .. } = *found;
+    let mut text = explain(&Failing {
+        system,
         run,
-        violation: found.violation,
-        scenario: &story(found),
+        violation,
+        scenario: &summary(found),
         origin,
         replay: &format!("{program} replay {file}"),
     });
-    let broken_at: Vec<usize> = found.violation.finding.event.into_iter().collect();
-    let see = format!("{program} trace {file}");
-    format!("{explained}{}\n", history(&run.trace.folded(&broken_at), &see))
+    text += &also(found.also);
+    let _ = write!(text, "\n{story}");
+    text += &match whole {
+        true => format!("\n{}", folded(run, violation)),
+        false => all(run, &format!("{program} trace {file}")),
+    };
+    text + "\n"
 }
 
-fn story(found: &Found) -> String {
+/// The promises that the run breaks besides the one that is told, in one line.
+pub fn also(promises: &[Name]) -> String {
+    match promises {
+        [] => String::new(),
+        many => format!("  also   the same run breaks: {}\n", many.join("; ")),
+    }
+}
+
+/// How to see all of a history.
+pub fn all(run: &Run, see: &str) -> String {
+    format!("All {}: {see}\n", count(run.trace.events().len(), "event", "events"))
+}
+
+/// The whole history with the offending line marked.
+pub fn folded(run: &Run, violation: &Violation) -> String {
+    let broken_at: Vec<usize> = violation.finding.event.into_iter().collect();
+    run.trace.folded(&broken_at)
+}
+
+fn summary(found: &Found) -> String {
     format!(
         "{} {}: {}, {}, {}, {}",
         found.system.name,
@@ -82,14 +110,6 @@ fn story(found: &Found) -> String {
         count(found.run.crashes, "crash", "crashes"),
         count(faults(found.run), "other fault", "other faults"),
     )
-}
-
-/// A folded history, when it fits on a screen.
-pub fn history(folded: &str, see: &str) -> String {
-    match folded.lines().count() {
-        lines if lines <= SHORT => format!("\n{folded}"),
-        lines => format!("  trace  {lines} lines: {see}\n"),
-    }
 }
 
 /// The JSON object of a violation, without the file and the seed.

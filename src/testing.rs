@@ -36,7 +36,7 @@ use std::path::Path;
 
 use thunderhead_props::proptest::test_runner::TestCaseError;
 use thunderhead_props::search::{self, Strategy};
-use thunderhead_props::{Expected, Storm, System, Variant, Violation, quietly};
+use thunderhead_props::{Expected, Name, Storm, System, Variant, Violation, quietly};
 use thunderhead_sim::{Case, Enumerate, Run, Scenario, Script, Source};
 
 use crate::bodies;
@@ -98,7 +98,9 @@ fn holds_or_writes(storm: &Storm, folder: &Path) -> Result<(), TestCaseError> {
     let violations = storm.judge(&run);
     let Some(violation) = violations.first() else { return Ok(()) };
     let (case, run) = (&case, &run);
-    let found = Found { system, variant, violation, case, run, strategy: "proptest", seed: None };
+    let also = &others(&violations);
+    let (strategy, seed) = ("proptest", None);
+    let found = Found { system, variant, violation, also, case, run, strategy, seed };
     Err(TestCaseError::fail(told(&found, folder)))
 }
 
@@ -118,8 +120,8 @@ pub fn enumerate(
         let (run, violations) = draw(system, variant, scenario, &source);
         if let Some(violation) = violations.first() {
             let (case, run) = (&Case { scenario: scenario.clone(), tape }, &run);
-            let strategy = "enumerate";
-            let found = Found { system, variant, violation, case, run, strategy, seed: None };
+            let (strategy, seed, also) = ("enumerate", None, &others(&violations));
+            let found = Found { system, variant, violation, also, case, run, strategy, seed };
             panic!("{}", told(&found, Path::new(FAILURES)));
         }
         tapes.tell(&run);
@@ -235,16 +237,18 @@ fn draw(
     played.unwrap_or_else(|error| panic!("{} {}: {error}", system.name, variant.name))
 }
 
+/// The promises that are broken besides the first.
+fn others(violations: &[Violation]) -> Vec<Name> {
+    violations.iter().skip(1).map(|violation| violation.promise.clone()).collect()
+}
+
 /// The failure in words, with where it was written.
 fn told(found: &Found, folder: &Path) -> String {
-    match found.write(folder, None) {
-        Ok(file) => {
-            let file = file.display().to_string();
-            format!("\n{}", report::failure(found, PROGRAM, &file, found.strategy))
-        }
-        Err(unwritten) => {
-            format!("\n{}{unwritten}\n", report::failure(found, PROGRAM, "FILE", found.strategy))
-        }
+    let story = found.story();
+    let tell = |file: &str| report::failure(found, &story, PROGRAM, file, found.strategy, false);
+    match found.write(folder, None, &story) {
+        Ok(file) => format!("\n{}", tell(&file.display().to_string())),
+        Err(unwritten) => format!("\n{}{unwritten}\n", tell("FILE")),
     }
 }
 

@@ -118,10 +118,24 @@ fn several_failures_begin_with_a_summary() {
     let folder = scratch("summary");
     let args = ["explore", "relay", "--variant", "writes-twice", "--runs", "300"];
     let text = thunderhead(&folder, &args).stdout;
-    assert!(text.starts_with("3 promises are broken:\n"), "{text}");
+    assert!(
+        text.starts_with("3 promises are broken; 2 runs break them, which are told below:\n"),
+        "{text}"
+    );
     let (summary, rest) = text.split_once("\n\n").unwrap();
     assert_eq!(summary.matches("thunderhead replay failures/").count(), 3, "{summary}");
-    assert!(rest.starts_with("BROKEN   eventually "), "{rest}");
+    assert!(rest.starts_with("BROKEN   "), "{rest}");
+}
+
+#[test]
+fn promises_that_one_run_breaks_are_told_once() {
+    let folder = scratch("told-once");
+    let args = ["explore", "uploads", "--variant", "row-first", "--runs", "300"];
+    let text = thunderhead(&folder, &args).stdout;
+    let told = text.matches("BROKEN   ").count();
+    let (count, _) = text.split_once(" promises are broken; ").expect("several are");
+    assert!(told < count.parse::<usize>().unwrap(), "{told} of {count} are told\n{text}");
+    assert!(text.contains("\n  also   the same run breaks: "), "{text}");
 }
 
 #[test]
@@ -188,7 +202,7 @@ fn every_strategy_finds_a_planted_bug() {
 }
 
 #[test]
-fn a_failure_is_told_in_five_lines_and_its_history() {
+fn a_failure_is_told_in_five_lines_and_what_led_to_it() {
     let folder = scratch("five-lines");
     let args = ["explore", "relay", "--variant", "acks-early", "--runs", "300"];
     let done = thunderhead(&folder, &args);
@@ -203,6 +217,17 @@ fn a_failure_is_told_in_five_lines_and_its_history() {
     assert!(lines[4].starts_with("  replay thunderhead replay failures/relay-acks-early-"));
     assert_eq!(lines[5], "");
     assert!(done.stdout.contains("settle uploads 5e0638 acked"), "{}", done.stdout);
+    assert!(done.stdout.contains("\nWithout \""), "{}", done.stdout);
+    let file = lines[4].strip_prefix("  replay thunderhead replay ").unwrap();
+    assert!(
+        done.stdout.contains(&format!(" events: thunderhead trace {file}\n")),
+        "{}",
+        done.stdout
+    );
+    let whole = thunderhead(&folder, &["replay", file, "--history"]).stdout;
+    assert!(whole.contains(" calm   the storm is over"), "{whole}");
+    let written = std::fs::read_to_string(folder.join(file)).unwrap();
+    assert!(written.starts_with("# ") && written.contains("\n# Without \""), "{written}");
 }
 
 #[test]
@@ -260,7 +285,10 @@ fn failure(name: &str) -> (std::path::PathBuf, String) {
 fn a_file_that_no_longer_fits_says_in_what() {
     let (folder, text) = failure("misfit");
     let trace = text.lines().find(|line| line.starts_with("trace = ")).unwrap();
-    let tape = text.lines().find(|line| line.contains(" on relay → r2.put (")).unwrap();
+    let tape = text
+        .lines()
+        .find(|line| line.starts_with("    \"") && line.contains(" on relay → r2.put ("))
+        .unwrap();
     let longer = tape.replace('(', "(7");
     // As numbers, a line also says how many outcomes there were.
     let turn: String =

@@ -47,7 +47,7 @@ fn whatever_is_changed_is_named() {
         ("`trace`", line("trace = "), "trace = \"0123456789abcdef\"".into()),
         ("`sum`", line("sum = "), "sum = \"0123456789abcdef\"".into()),
         ("`story`", line("story = "), "story = \"Nothing happened.\"".into()),
-        ("`trace`", "PUT /".into(), "PUT /other-".into()),
+        ("`trace`", "\"PUT /".into(), "\"PUT /other-".into()),
     ] {
         let changed = text.replacen(&from, &to, 1);
         assert_ne!(changed, text, "{from}");

@@ -74,11 +74,13 @@ pub fn converges<'a>(
         let played = sequence(&orders.played, order, gap);
         let nearest = format!("The calm run, the nearest of {count}, plays {played}");
         let message = format!("{what}. {nearest}. If this may be so, {}", remedy(&columns));
-        Some((differing.len(), message))
+        let left = differing.first().and_then(Difference::left_by_the_storm);
+        let about = left.map_or(Vec::new(), |record| record.written(&run.trace));
+        Some((differing.len(), Finding::missing(message).about(about)))
     });
     match told.min_by_key(|(size, _)| *size) {
         None => Ok(()),
-        Some((_, message)) => Err(Finding::missing(message)),
+        Some((_, finding)) => Err(finding),
     }
 }
 

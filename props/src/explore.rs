@@ -1,6 +1,7 @@
 //! A search of one variant of a system: many runs, counted in a fixed order, and the smallest failure
 //! of each promise.
 
+mod bugs;
 mod tally;
 
 use std::collections::BTreeSet;
@@ -15,7 +16,9 @@ use crate::promise::{Name, Violation};
 use crate::quiet::quietly;
 use crate::search::{self, Strategy as Seeded};
 use crate::system::{System, Variant};
-use tally::{Record, Tally};
+use tally::{Record, Shrunk, Tally};
+
+pub use bugs::{Bug, bugs};
 
 /// Which variant to search, how, and for how long.
 #[derive(Clone, Debug)]
@@ -110,6 +113,8 @@ pub struct Findings {
 pub struct Broken {
     /// The violation in that run.
     pub violation: Violation,
+    /// The other promises that the same run breaks.
+    pub also: Vec<Name>,
     /// How many runs broke the promise.
     pub times: u64,
     /// The seed of the run that was shrunk, when it had one.
@@ -307,21 +312,28 @@ impl Search<'_> {
         let source = Source::Tape(case.tape.clone());
         let (run, violations) =
             search::check(self.system, self.variant, &case.scenario, &source).ok()?;
-        let violation = violations.into_iter().find(|found| *found.promise == *promise)?;
+        let (violation, also) = told_apart(violations, promise)?;
         let shrunk_from = case.tape.len();
-        Some(Broken { violation, times: 1, seed, shrunk_from, case, run })
+        Some(Broken { violation, also, times: 1, seed, shrunk_from, case, run })
     }
 
     /// The smallest case that still breaks `promise`, with its run.
-    fn shrink(&self, promise: &str, case: Case) -> Option<(Case, Run, Violation)> {
+    fn shrink(&self, promise: &str, case: Case) -> Option<Shrunk> {
         let shrinker = search::smallest(self.system, self.variant, case, promise);
         let best = shrinker.best();
         let source = Source::Tape(best.tape.clone());
         let (run, violations) =
             search::check(self.system, self.variant, &best.scenario, &source).ok()?;
-        let violation = violations.into_iter().find(|found| found.promise == promise)?;
+        let (violation, also) = told_apart(violations, promise)?;
         // The tape that the run consumed, without choices that it never asked for.
         let case = Case { scenario: best.scenario.clone(), tape: run.tape() };
-        Some((case, run, violation))
+        Some(Shrunk { case, run, violation, also })
     }
+}
+
+/// The violation of one promise, and the other promises that are broken.
+fn told_apart(violations: Vec<Violation>, promise: &str) -> Option<(Violation, Vec<Name>)> {
+    let (mut one, others): (Vec<_>, Vec<_>) =
+        violations.into_iter().partition(|found| *found.promise == *promise);
+    Some((one.pop()?, others.into_iter().map(|other| other.promise).collect()))
 }

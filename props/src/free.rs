@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use thunderhead_sim::queue::Fate;
 use thunderhead_sim::{EventKind, Op, Trace, workflow};
 
-use crate::history::{Ended, instances, messages};
+use crate::history::{Ended, instances, messages, named};
 use crate::promise::{Check, Finding, Promise};
 
 /// What every system is judged by, unless it says why not.
@@ -100,7 +100,10 @@ fn no_message_dies(trace: &Trace) -> Result<(), Finding> {
 fn workflows_end(trace: &Trace) -> Result<(), Finding> {
     match instances(trace).find(|instance| instance.ended.is_none()) {
         None => Ok(()),
-        Some(waits) => Err(Finding::missing(format!("{}/{} never ends", waits.workflow, waits.id))),
+        Some(waits) => {
+            let message = format!("{}/{} never ends", waits.workflow, waits.id);
+            Err(Finding::missing(message).about(named(trace, waits.id)))
+        }
     }
 }
 

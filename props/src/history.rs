@@ -29,6 +29,7 @@ mod connection;
 mod exchange;
 mod instance;
 mod message;
+mod named;
 mod namespace;
 mod rows;
 
@@ -37,5 +38,6 @@ pub use connection::{Said, end_of, said};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};
+pub use named::named;
 pub use namespace::namespaces;
 pub use rows::{Held, Rows, changes, rows, rows_before};

@@ -121,6 +121,7 @@ mod guided;
 pub mod history;
 #[cfg(test)]
 mod mutant;
+pub mod parting;
 mod platform;
 mod promise;
 pub mod promises;

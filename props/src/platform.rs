@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::queue::Fate;
 use thunderhead_sim::{EventKind, Fault, Trace};
 
-use crate::history::{Message, messages};
+use crate::history::{Message, messages, named};
 use crate::promise::{Finding, Promise};
 
 /// What every system is judged by: the platform's promises, that the application comes to rest, and that faults
@@ -84,11 +84,12 @@ fn no_message_lost(trace: &Trace) -> Result<(), Finding> {
     let forgotten = |message: &Message| message.handed_over && message.settled.is_none();
     match messages(trace).find(forgotten) {
         None => Ok(()),
-        Some(message) => Err(Finding::missing(format!(
-            "message {} of {} was delivered and never settled",
-            message.id.short(),
-            message.queue
-        ))),
+        Some(message) => {
+            let (id, queue) = (message.id.short(), &message.queue);
+            let about = named(trace, &message.id.to_string());
+            let message = format!("message {id} of {queue} was delivered and never settled");
+            Err(Finding::missing(message).about(about))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use thunderhead_sim::{End, Event, EventKind, Run, Trace};
+use thunderhead_sim::{End, Event, EventKind, Run, Story, Trace};
 
 /// The name of a system, a variant or a promise: a literal, or a string made at run time.
 pub type Name = Cow<'static, str>;
@@ -160,6 +160,8 @@ impl fmt::Display for Promise {
 pub struct Finding {
     /// The event that broke it, as an index into the trace; none when something is missing.
     pub event: Option<usize>,
+    /// Other events that it is about, for the story of a failure: what was accepted and is missing, what is left over.
+    pub about: Vec<usize>,
     /// What is wrong, with the names and values involved.
     pub message: String,
 }
@@ -167,12 +169,19 @@ pub struct Finding {
 impl Finding {
     /// This event broke the promise.
     pub fn at(event: usize, message: impl Into<String>) -> Finding {
-        Finding { event: Some(event), message: message.into() }
+        Finding { event: Some(event), about: Vec::new(), message: message.into() }
     }
 
     /// Something that should have happened did not.
     pub fn missing(message: impl Into<String>) -> Finding {
-        Finding { event: None, message: message.into() }
+        Finding { event: None, about: Vec::new(), message: message.into() }
+    }
+
+    /// The same, about these events too.
+    #[must_use]
+    pub fn about(mut self, events: impl IntoIterator<Item = usize>) -> Finding {
+        self.about.extend(events);
+        self
     }
 }
 
@@ -183,6 +192,14 @@ pub struct Violation {
     pub promise: Name,
     /// What is wrong.
     pub finding: Finding,
+}
+
+impl Violation {
+    /// What led to it, in the trace of the run that broke the promise.
+    pub fn story(&self, trace: &Trace) -> Story {
+        let broken: Vec<usize> = self.finding.event.into_iter().collect();
+        trace.story(&broken, &self.finding.about)
+    }
 }
 
 /// Judges a run by every promise that is not a `sometimes`, in their order.

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
 use thunderhead_props::{Expected, Name, System, Variant};
 
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, Given, explore, input, list, model, output};
+use crate::failure::Found;
 use crate::model::Choice;
 use crate::report;
 
@@ -63,6 +64,10 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
+    fn bugs(&self) -> Vec<Bug> {
+        bugs(&self.broken.iter().map(|(_, broken, _)| broken).collect::<Vec<_>>())
+    }
+
     fn ok(&self) -> bool {
         match &self.variant.expected {
             Expected::Holds => self.broken.is_empty() && self.unseen.is_empty(),
@@ -216,11 +221,14 @@ fn table(program: &str, checked: &[Checked], ok: bool) -> String {
             if line.complete { ", every run with at most 2 deviations among them" } else { "" };
         let runs = report::count(line.runs, "run", "runs");
         let _ = writeln!(text, "{:<width$}  {verdict} {runs}{complete}", name(line));
-        for (search, broken, file) in &line.broken {
+        for bug in line.bugs() {
+            let (search, broken, file) = &line.broken[bug.told];
             let lines = broken.run.trace.events().len();
+            let others = bug.others.iter().map(|at| &*line.broken[*at].1.violation.promise);
+            let others: String = others.map(|name| format!("; {name}")).collect();
             let _ = writeln!(
                 text,
-                "{:width$}           {}: {}, {}",
+                "{:width$}           {}{others}: {}, {}",
                 "",
                 broken.violation.promise,
                 report::count(broken.case.tape.len(), "deviation", "deviations"),
@@ -237,11 +245,25 @@ fn table(program: &str, checked: &[Checked], ok: bool) -> String {
             let _ = writeln!(text, "{:width$}           never seen: {unseen}", "");
         }
     }
+    for line in checked.iter().filter(|line| !line.ok()) {
+        text += &stories(program, line);
+    }
     text += &match ok {
         true => format!("{}: what must hold holds, what is wrong is refuted\n", report::good("ok")),
         false => format!("{}: see above\n", report::bad("not as expected")),
     };
     text
+}
+
+/// What led to each failure of what must hold.
+fn stories(program: &str, line: &Checked) -> String {
+    let tell = |bug: Bug| {
+        let (search, broken, file) = &line.broken[bug.told];
+        let (found, file) = (Found::by(search, broken), explore::name(file));
+        let origin = explore::origin(search, broken);
+        format!("\n{}", report::failure(&found, &found.story(), program, &file, &origin, false))
+    };
+    line.bugs().into_iter().map(tell).collect()
 }
 
 fn name(line: &Checked) -> String {

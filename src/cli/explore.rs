@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Findings, Search, Strategy};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
 use thunderhead_props::{COMPARED, quietly, search};
 use thunderhead_sim::{Fault, FaultSet, Source};
 
@@ -52,6 +52,9 @@ pub struct Args {
     /// For the folder of a Worker: the environment [default: CLOUDFLARE_ENV, or none].
     #[arg(long)]
     pub env: Option<String>,
+    /// The whole history of each failure, not only what led to it.
+    #[arg(long)]
+    history: bool,
     /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -124,7 +127,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         (None, true) => 0,
         (None, false) => 1,
     };
-    let text = text(given.program, &search, &findings, &files, speed);
+    let text = text(given.program, args.history, &search, &findings, &files, speed);
     let json = document(&search, &findings, &files, speed);
     notes
         .extend(findings.broken.iter().filter_map(|broken| other_the_second_time(&search, broken)));
@@ -147,15 +150,19 @@ fn other_the_second_time(search: &Search, broken: &Broken) -> Option<String> {
 
 fn text(
     program: &str,
+    whole: bool,
     search: &Search,
     findings: &Findings,
     files: &[Option<PathBuf>],
     speed: u64,
 ) -> String {
-    let mut text = summary(program, findings, files);
-    for (broken, file) in findings.broken.iter().zip(files) {
+    let bugs = bugs(&findings.broken.iter().collect::<Vec<_>>());
+    let mut text = summary(program, findings, files, &bugs);
+    for bug in &bugs {
+        let (broken, file) = (&findings.broken[bug.told], &files[bug.told]);
         let found = Found::by(search, broken);
-        text += &report::failure(&found, program, &name(file), &origin(search, broken));
+        let (file, origin) = (name(file), origin(search, broken));
+        text += &report::failure(&found, &found.story(), program, &file, &origin, whole);
     }
     let verdict = match findings.broken.len() {
         0 => report::good("every promise held"),
@@ -191,13 +198,18 @@ fn text(
 }
 
 /// One line for each of several failures, before they are told one by one.
-fn summary(program: &str, findings: &Findings, files: &[Option<PathBuf>]) -> String {
+fn summary(program: &str, findings: &Findings, files: &[Option<PathBuf>], bugs: &[Bug]) -> String {
     let mut text = String::new();
     if findings.broken.len() < 2 {
         return text;
     }
-    let _ = writeln!(text, "{} promises are broken:", findings.broken.len());
-    for (broken, file) in findings.broken.iter().zip(files) {
+    let apart = match bugs.len() {
+        1 => "one run breaks them all".into(),
+        many => format!("{many} runs break them, which are told below"),
+    };
+    let _ = writeln!(text, "{} promises are broken; {apart}:", findings.broken.len());
+    let places = bugs.iter().flat_map(|bug| std::iter::once(&bug.told).chain(&bug.others));
+    for (broken, file) in places.map(|at| (&findings.broken[*at], &files[*at])) {
         let _ = writeln!(
             text,
             "  {} ({}, {})\n      {program} replay {}",
@@ -212,11 +224,12 @@ fn summary(program: &str, findings: &Findings, files: &[Option<PathBuf>]) -> Str
 }
 
 /// The name of a failure file, for messages.
-fn name(file: &Option<PathBuf>) -> String {
+pub fn name(file: &Option<PathBuf>) -> String {
     file.as_deref().map_or("(not written)".into(), input::shown)
 }
 
-fn origin(search: &Search, broken: &Broken) -> String {
+/// Where a failing run came from.
+pub fn origin(search: &Search, broken: &Broken) -> String {
     let found = match broken.seed {
         Some(seed) => format!("{} seed {seed} ({})", search.strategy, search.swarm(seed)),
         None => format!("{} from seed {}", search.strategy, search.seed),
@@ -246,6 +259,7 @@ fn document(search: &Search, findings: &Findings, files: &[Option<PathBuf>], spe
 /// The JSON object of a shrunk violation.
 pub fn violation(search: &Search, broken: &Broken, file: Option<&Path>) -> Value {
     let mut json = report::violation(&broken.run, &broken.violation);
+    json["alsoBreaks"] = json!(broken.also);
     json["times"] = json!(broken.times);
     json["seed"] = json!(broken.seed);
     json["swarm"] = json!(broken.seed.map(|seed| search.swarm(seed).to_string()));

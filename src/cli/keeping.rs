@@ -39,13 +39,17 @@ impl<'a> Keeping<'a> {
 
     /// A promise is broken for the first time, in a run that has not been shrunk.
     pub fn early(&mut self, search: &Search, broken: &Broken) {
-        let written = self.write(search, broken);
+        let written = self.write(&Found::by(search, broken), "");
         self.early.extend(written);
     }
 
     /// The smallest failure of a promise; the path of its file.
     pub fn last(&mut self, search: &Search, broken: &Broken) -> Option<PathBuf> {
-        let written = self.write(search, broken);
+        let found = Found::by(search, broken);
+        let written = match self.folder {
+            Some(_) => self.write(&found, &found.story()),
+            None => None,
+        };
         if let Some(path) = &written {
             self.early.retain(|early| early != path);
         }
@@ -65,10 +69,10 @@ impl<'a> Keeping<'a> {
         self.wrong.take()
     }
 
-    fn write(&mut self, search: &Search, broken: &Broken) -> Option<PathBuf> {
+    fn write(&mut self, found: &Found, story: &str) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
         let system = self.worker.map(|loaded| loaded.seen_from(folder));
-        match Found::by(search, broken).write(folder, system) {
+        match found.write(folder, system, story) {
             Ok(path) => Some(path),
             Err(error) => {
                 self.wrong.get_or_insert(error.to_string());

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use serde_json::json;
-use thunderhead_props::Violation;
+use thunderhead_props::{Name, Violation};
 use thunderhead_sim::{Failure, Script, printable};
 
 use super::{Answer, CliError, Given, input, model, run};
@@ -23,6 +23,9 @@ pub struct Args {
     /// The history with nothing abbreviated.
     #[arg(long)]
     wide: bool,
+    /// The whole history, not only what led to the failure.
+    #[arg(long, conflicts_with = "wide")]
+    history: bool,
     #[command(flatten)]
     pub model: model::Arg,
 }
@@ -51,7 +54,7 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
     let misfits = recorded::misfits(&playable, &failure, &played);
     Ok(match recorded::violation(&failure, &played) {
         Some(violation) if misfits.is_empty() => {
-            same(given.program, &playable, &played, violation, args.wide)
+            same(given.program, &playable, &played, violation, args)
         }
         _ => differs(given.program, &playable, &failure, &played, &misfits),
     })
@@ -79,7 +82,7 @@ fn same(
     playable: &Playable,
     played: &Played,
     violation: &Violation,
-    wide: bool,
+    args: &Args,
 ) -> Answer {
     let name = printable(playable.file.name());
     let mut text = report::explain(&Failing {
@@ -90,13 +93,19 @@ fn same(
         origin: &run::origin(playable),
         replay: &format!("{program} replay {name}"),
     });
-    let see = format!("{program} trace {name}");
+    let others = played.violations.iter().map(|other| other.promise.clone());
+    let others: Vec<Name> = others.filter(|other| *other != violation.promise).collect();
+    text += &report::also(&others);
     let history = History::new(playable, played);
-    if wide {
-        let _ = write!(text, "\n{}", history.wide());
-    } else {
-        text += &report::history(&history.folded(), &see);
-    }
+    text.push('\n');
+    text += &match args {
+        Args { wide: true, .. } => history.wide(),
+        Args { history: true, .. } => history.folded(),
+        _ => {
+            let see = format!("{program} trace {name}");
+            history.story_of(violation) + &report::all(&played.run, &see)
+        }
+    };
     Answer { text, json: run::document(playable, played, false), code: 1, notes: Vec::new() }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use thunderhead_props::Violation;
 use thunderhead_sim::{ScriptChoices, Swarm, printable};
 
 use super::{Answer, CliError, Given, input, worker};
@@ -76,7 +77,11 @@ pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
         let _ = write!(text, "\n{}", history.wide());
     } else if !ok {
         let see = format!("{} trace {file}", given.program);
-        text += &report::history(&history.folded(), &see);
+        let surprise = |it: &&Violation| played.unmet.contains(&Unmet::Broken(it.promise.clone()));
+        let broken = played.violations.iter().find(surprise);
+        let told = broken.map(|violation| history.story_of(violation));
+        let _ = write!(text, "\n{}", told.unwrap_or_default());
+        text += &report::all(&played.run, &see);
     }
     Ok(Answer { text, json: document(&playable, &played, ok), code: u8::from(!ok), notes })
 }

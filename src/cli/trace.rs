@@ -16,6 +16,9 @@ pub struct Args {
     /// The text with nothing abbreviated and one line for every event.
     #[arg(long)]
     wide: bool,
+    /// Of the text, only what led to the failure.
+    #[arg(long, conflicts_with = "wide")]
+    story: bool,
 }
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -42,6 +45,7 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
     }
     let text = match args.format {
         Format::Text if args.wide => history.wide(),
+        Format::Text if args.story => history.story(),
         Format::Text => history.short(),
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
@@ -49,7 +53,9 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
             let broken = played.violations.iter();
             let broken =
                 broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
-            run.trace.to_html_with(&playable.file.script.story, &broken.collect::<Vec<_>>())
+            let (title, broken) = (&playable.file.script.story, broken.collect::<Vec<_>>());
+            let story = history.plainest().map(|violation| violation.story(&run.trace));
+            run.trace.to_html_with(title, &broken, story.as_ref())
         }
     };
     Ok(Answer { text, json: json!(null), code: 0, notes: Vec::new() })

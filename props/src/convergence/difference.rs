@@ -111,6 +111,16 @@ impl Difference<'_> {
         }
     }
 
+    /// The record that it is about, when the storm leaves one.
+    pub fn left_by_the_storm(&self) -> Option<&Record> {
+        match self {
+            Difference::Cells { storm, .. }
+            | Difference::Names { storm, .. }
+            | Difference::More(storm, _) => Some(storm),
+            Difference::Less(..) => None,
+        }
+    }
+
     /// The columns that would have to be left out for the two to be alike.
     pub fn columns(&self) -> Vec<String> {
         match self {

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Body, StableHasher, Trace};
 
-use crate::history::{contents, namespaces, rows};
+use crate::history::{contents, named, namespaces, rows};
 
 /// One thing that is left: a row of a table, an object in a bucket, or a value of KV.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,14 @@ pub struct Record {
     pub table: String,
     /// The columns and their texts. A value in JSON is several cells, such as `value.tasks[0].status`.
     pub cells: Vec<(String, String)>,
+}
+
+impl Record {
+    /// The first and the last event that wrote it, as indices.
+    pub fn written(&self, trace: &Trace) -> Vec<usize> {
+        // A record is known by its first column, which is nearly always its name.
+        self.cells.first().map_or(Vec::new(), |(_, name)| named(trace, name))
+    }
 }
 
 /// Everything that a run leaves behind. The platform's own tables are left out, but for keys and values.

@@ -18,6 +18,15 @@ pub struct Record {
     pub case: Option<Case>,
 }
 
+/// A failure that was made small.
+pub struct Shrunk {
+    pub case: Case,
+    pub run: Run,
+    pub violation: Violation,
+    /// The other promises that its run breaks.
+    pub also: Vec<Name>,
+}
+
 pub struct Tally<'a> {
     system: &'a System,
     /// How many failures are kept for each promise.
@@ -87,17 +96,14 @@ impl<'a> Tally<'a> {
     }
 
     /// The smallest failure of each broken promise, in the order in which the system lists them.
-    pub fn smallest(
-        mut self,
-        shrink: impl Fn(&str, Case) -> Option<(Case, Run, Violation)>,
-    ) -> Vec<Broken> {
+    pub fn smallest(mut self, shrink: impl Fn(&str, Case) -> Option<Shrunk>) -> Vec<Broken> {
         let promises = self.system.promises();
         let broken = promises.filter_map(|promise| {
             let Failures { times, smallest } = self.broken.remove(&promise.name)?;
             let shrunk = smallest.into_iter().filter_map(|(seed, case)| {
                 let shrunk_from = case.tape.len();
-                let (case, run, violation) = shrink(&promise.name, case)?;
-                Some(Broken { violation, times, seed, shrunk_from, case, run })
+                let Shrunk { case, run, violation, also } = shrink(&promise.name, case)?;
+                Some(Broken { violation, also, times, seed, shrunk_from, case, run })
             });
             shrunk.min_by_key(|broken| (size(&broken.case), broken.run.trace.events().len()))
         });

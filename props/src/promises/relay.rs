@@ -44,9 +44,12 @@ fn every_upload(trace: &Trace) -> Result<(), Finding> {
             Some(receipt) if receipt.text() == photo.version() => {}
             Some(_) => {
                 let message = format!("{key} is at version {short}, its receipt is not");
-                return Err(Finding::missing(message));
+                return Err(Finding::missing(message).about([photo.event]));
             }
-            None => return Err(Finding::missing(format!("{key} has no receipt for {short}"))),
+            None => {
+                let message = format!("{key} has no receipt for {short}");
+                return Err(Finding::missing(message).about([photo.event]));
+            }
         }
     }
     Ok(())

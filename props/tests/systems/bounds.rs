@@ -10,6 +10,8 @@ pub struct Bounds {
     pub refuted_within: u64,
     /// The most deviations that are left when such a failure has been shrunk.
     pub deviations_max: usize,
+    /// The most faults of which the story of such a failure tells.
+    pub faults_max: usize,
     /// Within how many seeds every `sometimes` is met.
     pub met_within: u64,
     /// How many deviations are enumerated on the smallest workload: of all faults, and of crashes alone.
@@ -23,6 +25,7 @@ const USUAL: Bounds = Bounds {
     storms: 20_000,
     refuted_within: 400,
     deviations_max: 3,
+    faults_max: 3,
     met_within: 1_000,
     enumerated: [1, 1],
     enumerated_least: 10,
@@ -43,7 +46,7 @@ pub fn of(system: &str) -> Bounds {
         "generations" => Bounds { met_within: 2_000, ..USUAL },
         "comparisons" => Bounds { met_within: 300, ..USUAL },
         // How many processors there are is a matter of deviations too, so a history may need a few more.
-        "commands" => Bounds { deviations_max: 6, ..USUAL },
+        "commands" => Bounds { deviations_max: 6, faults_max: 4, ..USUAL },
         _ => USUAL,
     }
 }

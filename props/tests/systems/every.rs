@@ -48,8 +48,7 @@ fn every_promise_is_kept_in_as_many_storms_again() {
 #[test]
 fn what_must_be_refuted_is_refuted_and_shrinks_to_a_few_deviations() {
     for system in systems::all() {
-        let bounds = bounds::of(&system.name);
-        search::refuted_and_made_small(system, bounds.refuted_within, bounds.deviations_max);
+        search::refuted_and_made_small(system, &bounds::of(&system.name));
     }
 }
 

@@ -1,19 +1,33 @@
 //! The searches that the tests of all systems make.
 
-use thunderhead::testing;
+use thunderhead::testing::{self, Refutation};
 use thunderhead_props::search::{self, Strategy};
 use thunderhead_props::{Expected, System, Variant, Violation};
 use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing};
 
+use crate::bounds::Bounds;
+
 /// Every variant that must be refuted is, by both kinds of seeds within so many runs each, and
 /// shrinks to at most so many deviations.
-pub fn refuted_and_made_small(system: &System, runs: u64, most: usize) {
+pub fn refuted_and_made_small(system: &System, bounds: &Bounds) {
+    let (runs, most) = (bounds.refuted_within, bounds.deviations_max);
     for variant in system.variants().iter().filter(|variant| variant.expected != Expected::Holds) {
         for strategy in [Strategy::Random, Strategy::Pct] {
-            let small = testing::refuted(system, variant, strategy, runs).case;
-            assert!(small.tape.len() <= most, "{}: {:?}", variant.name, small.tape);
+            let found = testing::refuted(system, variant, strategy, runs);
+            let (name, tape) = (&variant.name, &found.case.tape);
+            assert!(tape.len() <= most, "{name}: {tape:?}");
+            is_told_shortly(&format!("{} {name}", system.name), &found, bounds.faults_max);
         }
     }
+}
+
+/// A failure has a story of at most 25 lines with at most so many faults, in which something is pointed at.
+fn is_told_shortly(name: &str, found: &Refutation, most: usize) {
+    let story = found.violation.story(&found.run.trace);
+    let (lines, faults) = (story.text.lines().count(), story.faults.len());
+    assert!(lines <= 25, "{name}: {lines} lines\n{}", story.text);
+    assert!(faults <= most, "{name}: {faults} faults\n{}", story.text);
+    assert!(story.text.contains("\n>") || story.text.starts_with('>'), "{name}\n{}", story.text);
 }
 
 /// Every variant that must hold shows within so many runs everything that sometimes happens.

@@ -9,9 +9,11 @@ mod folded;
 mod html;
 mod joins;
 mod jsonl;
+mod likeness;
 mod mermaid;
 mod names;
 mod question;
+mod story;
 mod subjects;
 mod text;
 mod tokens;
@@ -22,6 +24,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use jsonl::JsonlError;
+pub use story::Story;
 
 use crate::protocol::fault::Fault;
 use crate::protocol::op::Op;
@@ -330,35 +333,6 @@ impl Trace {
         let outcome = outcome.map_or(next, |outcome| outcome.0);
         self.outcomes.drain(..(outcome - self.forgotten.outcomes) as usize);
         self.forgotten.outcomes = outcome;
-    }
-}
-
-impl PartialEq for Trace {
-    /// The same things happened to the same actors; how they are numbered does not matter.
-    fn eq(&self, other: &Trace) -> bool {
-        let same = |(one, two): (&Event, &Event)| {
-            (one.at, one.actor) == (two.at, two.actor)
-                && one.kind.unnumbered() == two.kind.unnumbered()
-                && self.carried(one) == other.carried(two)
-        };
-        self.actors == other.actors
-            && self.events.len() == other.events.len()
-            && self.events.iter().zip(&other.events).all(same)
-    }
-}
-
-impl Eq for Trace {}
-
-impl EventKind {
-    /// The same without the number of its answer.
-    fn unnumbered(&self) -> std::borrow::Cow<'_, EventKind> {
-        let outcome = OutcomeId::default();
-        std::borrow::Cow::Owned(match *self {
-            EventKind::Effect { call, .. } => EventKind::Effect { call, outcome },
-            EventKind::End { call, .. } => EventKind::End { call, outcome },
-            EventKind::Return { call, .. } => EventKind::Return { call, outcome },
-            _ => return std::borrow::Cow::Borrowed(self),
-        })
     }
 }
 

@@ -1,9 +1,12 @@
 //! Every command takes effect, and once.
 
+use std::collections::BTreeMap;
+
 use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static NONE_LOST: Promise = Promise::eventually(
@@ -24,10 +27,11 @@ fn none_lost(trace: &Trace) -> Result<(), Finding> {
     for command in contents.commands().filter(|command| !contents.is_done(command.id)) {
         if contents.is_processed(command) {
             let message = format!("{} is called processed and never took effect", command.id);
-            return Err(Finding::missing(message));
+            return Err(Finding::missing(message).about(named(trace, command.id)));
         }
         if !poisoned && !contents.is_parked(command) {
-            return Err(Finding::missing(format!("{} is still pending", command.id)));
+            let message = format!("{} is still pending", command.id);
+            return Err(Finding::missing(message).about(named(trace, command.id)));
         }
     }
     Ok(())
@@ -35,6 +39,7 @@ fn none_lost(trace: &Trace) -> Result<(), Finding> {
 
 fn none_twice(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
+    let mut first = BTreeMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
         for change in changes.iter().filter_map(change) {
@@ -43,8 +48,10 @@ fn none_twice(trace: &Trace) -> Result<(), Finding> {
                     return Err(Finding::at(at, format!("{id} is not a command")));
                 }
                 if contents.effects.contains_key(id) {
-                    return Err(Finding::at(at, format!("{id} takes effect again")));
+                    let message = format!("{id} takes effect again");
+                    return Err(Finding::at(at, message).about(first.get(id).copied()));
                 }
+                first.entry(*id).or_insert(at);
             }
             contents.apply(&change);
         }
@@ -76,7 +83,7 @@ mod tests {
         let mut story = two();
         story.effect("1").marked(1);
         let finding = none_lost(&story.trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("2 is still pending"));
+        assert_eq!(finding.message, "2 is still pending");
         assert_eq!(none_lost(&story.parked(2).trace()), Ok(()), "an operator will look at it");
     }
 
@@ -110,7 +117,10 @@ mod tests {
     fn a_second_effect_is_rejected_where_it_happens() {
         let mut story = two();
         story.effect("1").effect("2").effect("1");
-        assert_eq!(none_twice(&story.trace()), Err(Finding::at(5, "1 takes effect again")));
+        assert_eq!(
+            none_twice(&story.trace()),
+            Err(Finding::at(5, "1 takes effect again").about([3]))
+        );
     }
 
     #[test]

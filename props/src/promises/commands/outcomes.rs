@@ -5,6 +5,7 @@ use thunderhead_sim::Trace;
 use super::contents::Contents;
 use super::facts::{Change, Fact, Message, change, facts};
 use super::oracle;
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static HEARD: Promise = Promise::eventually(
@@ -38,12 +39,14 @@ fn heard(trace: &Trace) -> Result<(), Finding> {
         let mut unheard =
             commands().filter(|message| !told(message.id) && !contents.is_parked(message));
         if let Some(message) = unheard.find(|message| contents.effects.contains_key(message.id)) {
+            let about = named(trace, message.id);
             let message = format!("{workflow} never hears what became of {}", message.id);
-            return Err(Finding::missing(message));
+            return Err(Finding::missing(message).about(about));
         }
         let all = commands().count() > 0 && commands().all(|message| told(message.id));
         if all && !oracle::is_over(&oracle::state(stream)) {
-            return Err(Finding::missing(format!("{workflow} has heard of all and goes on")));
+            let message = format!("{workflow} has heard of all and goes on");
+            return Err(Finding::missing(message).about(named(trace, workflow)));
         }
     }
     Ok(())
@@ -104,7 +107,7 @@ mod tests {
     #[test]
     fn an_outcome_of_which_the_workflow_never_hears_is_rejected() {
         let finding = heard(&done().trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("g never hears what became of 2"));
+        assert_eq!(finding.message, "g never hears what became of 2");
         assert_eq!(heard(&done().parked(2).trace()), Ok(()), "an operator will look at it");
     }
 
@@ -113,7 +116,7 @@ mod tests {
         let mut story = done();
         told(&mut story, "GuestCheckedOut");
         let finding = heard(&story.trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("g has heard of all and goes on"));
+        assert_eq!(finding.message, "g has heard of all and goes on");
     }
 
     #[test]

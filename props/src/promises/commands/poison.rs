@@ -6,6 +6,7 @@ use thunderhead_sim::Trace;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, change, facts};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static HOLDS_UP_NOBODY: Promise = Promise::eventually(
@@ -34,10 +35,12 @@ fn holds_up_nobody(trace: &Trace) -> Result<(), Finding> {
     match waiting.min_by_key(|command| contents.is_poison(command.id)) {
         None => Ok(()),
         Some(command) if contents.is_poison(command.id) => {
-            Err(Finding::missing(format!("{} fails for ever", command.id)))
+            let message = format!("{} fails for ever", command.id);
+            Err(Finding::missing(message).about(named(trace, command.id)))
         }
         Some(command) => {
-            Err(Finding::missing(format!("{} waits behind one that fails", command.id)))
+            let message = format!("{} waits behind one that fails", command.id);
+            Err(Finding::missing(message).about(named(trace, command.id)))
         }
     }
 }
@@ -89,17 +92,17 @@ mod tests {
     #[test]
     fn a_poison_that_holds_up_another_is_rejected() {
         let finding = holds_up_nobody(&poisoned().trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("2 waits behind one that fails"));
+        assert_eq!(finding.message, "2 waits behind one that fails");
         let mut story = poisoned();
         let finding = holds_up_nobody(&story.parked(1).trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("2 waits behind one that fails"));
+        assert_eq!(finding.message, "2 waits behind one that fails");
     }
 
     #[test]
     fn a_poison_that_is_never_set_aside_is_rejected() {
         let mut story = poisoned();
         let finding = holds_up_nobody(&story.effect("2").trace()).unwrap_err();
-        assert_eq!(finding, Finding::missing("1 fails for ever"));
+        assert_eq!(finding.message, "1 fails for ever");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use thunderhead_sim::Trace;
 
 use super::contents::Statuses;
 use super::facts::{Comparison, comparison, rows};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static ENDS_ONCE: Promise = Promise::always(
@@ -57,7 +58,7 @@ fn none_for_ever(trace: &Trace) -> Result<(), Finding> {
         changes.iter().for_each(|change| statuses.learn(change));
     }
     match statuses.running() {
-        Some(id) => Err(Finding::missing(format!("{id} is still running"))),
+        Some(id) => Err(Finding::missing(format!("{id} is still running")).about(named(trace, id))),
         None => Ok(()),
     }
 }

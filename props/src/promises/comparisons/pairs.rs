@@ -15,6 +15,7 @@ pub static APART: Promise = Promise::always(
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
     let mut at_store = BTreeMap::new();
+    let mut first = BTreeMap::new();
     let mut of_key = BTreeMap::new();
     let mut key_of_pair = BTreeMap::new();
     for (at, fact) in facts(trace) {
@@ -29,8 +30,9 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
                     if !alone {
                         let (left, right) = after.pair;
                         let message = format!("{left} and {right} share {store} with another pair");
-                        return Err(Finding::at(at, message));
+                        return Err(Finding::at(at, message).about(first.get(store).copied()));
                     }
+                    first.entry(store).or_insert(at);
                 }
             }
             Fact::Fetched { to: "model", request } => {

@@ -8,6 +8,7 @@ use thunderhead_sim::{Body, Time, Trace};
 use super::contents::Contents;
 use super::ends::timeout;
 use super::facts::{Fact, facts, json};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 use crate::promises::count;
 
@@ -99,13 +100,14 @@ fn nothing_left_over(trace: &Trace) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     for artifact in contents.bucket.keys() {
         if !contents.artifacts.contains_key(artifact) {
-            return Err(Finding::missing(format!("{artifact} is in the bucket and has no row")));
+            let message = format!("{artifact} is in the bucket and has no row");
+            return Err(Finding::missing(message).about(named(trace, artifact)));
         }
     }
     for (artifact, generation) in &contents.artifacts {
         if !contents.generations.contains_key(generation) {
             let message = format!("{artifact} has a row, and its generation {generation} has none");
-            return Err(Finding::missing(message));
+            return Err(Finding::missing(message).about(named(trace, artifact)));
         }
     }
     Ok(())
@@ -145,23 +147,23 @@ fn kept(trace: &Trace) -> Result<(), Finding> {
     let mut charged = Vec::new();
     // When the time of each generation is up. One that ends before has heard of all its jobs.
     let mut deadlines: BTreeMap<&str, Time> = BTreeMap::new();
-    for (_, at, fact) in facts(trace) {
+    for (event, at, fact) in facts(trace) {
         match fact {
             Fact::Created { generation, args } => {
                 deadlines.entry(generation).or_insert_with(|| at + timeout(&json(args)));
             }
-            Fact::Charged(job) => charged.push((at, job)),
+            Fact::Charged(job) => charged.push((event, at, job)),
             Fact::Calm => calm = at,
             _ => {}
         }
     }
-    for (at, job) in charged {
+    for (event, at, job) in charged {
         let Some(generation) = contents.generations.get(job.generation) else { continue };
         let early = deadlines.get(job.generation).is_some_and(|up| generation.at < *up);
         let in_time = early || generation.at > at.max(calm) + FETCHED;
         if in_time && !contents.artifacts.contains_key(job.artifact) {
             let message = format!("{} was done at {at} and is in no library", job.artifact);
-            return Err(Finding::missing(message));
+            return Err(Finding::missing(message).about([event]));
         }
     }
     Ok(())

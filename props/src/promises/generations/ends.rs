@@ -9,6 +9,7 @@ use thunderhead_sim::{Time, Trace};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 use crate::promises::count;
 
@@ -69,12 +70,13 @@ fn every_request_ends(trace: &Trace) -> Result<(), Finding> {
     let calm = calm.map_or(Time::ZERO, |(_, at, _)| at);
     for given in given(trace) {
         let Some(row) = contents.generations.get(&*given.id) else {
-            return Err(Finding::missing(format!("{} is not in the library", given.id)));
+            let message = format!("{} is not in the library", given.id);
+            return Err(Finding::missing(message).about(named(trace, &given.id)));
         };
         let latest = deadline(&given).max(calm) + GRACE;
         if row.at > latest {
             let late = format!("{} is written at {}, after {latest}", given.id, row.at);
-            return Err(Finding::missing(late));
+            return Err(Finding::missing(late).about(named(trace, &given.id)));
         }
     }
     Ok(())
@@ -136,7 +138,7 @@ fn tagged(trace: &Trace) -> Result<(), Finding> {
         let has = contents.tags.get(&*given.id).unwrap_or(&none);
         if contents.generations.contains_key(&*given.id) && *has != asked {
             let message = format!("{} has {}; {}", given.id, tags(has), asked_for(&asked));
-            return Err(Finding::missing(message));
+            return Err(Finding::missing(message).about(named(trace, &given.id)));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@ use thunderhead_sim::{Trace, sqlite::Value};
 
 use super::contents::{Contents, split};
 use super::facts::{Fact, facts};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static NOTHING_NEW: Promise = Promise::always(
@@ -121,7 +122,8 @@ fn every_message(trace: &Trace) -> Result<(), Finding> {
     match open.first_key_value() {
         None => Ok(()),
         Some((message, fate)) => {
-            Err(Finding::missing(format!("message {} {fate}", message.short())))
+            let about = named(trace, &message.to_string());
+            Err(Finding::missing(format!("message {} {fate}", message.short())).about(about))
         }
     }
 }
@@ -147,9 +149,13 @@ fn rejected_once(trace: &Trace) -> Result<(), Finding> {
     match malformed.symmetric_difference(&rejected).next() {
         None => Ok(()),
         Some(id) if malformed.contains(id) => {
-            Err(Finding::missing(format!("{} was counted 0 times", &id[..6])))
+            let message = format!("{} was counted 0 times", &id[..6]);
+            Err(Finding::missing(message).about(named(trace, id)))
         }
-        Some(id) => Err(Finding::missing(format!("{} is well formed, and was counted", &id[..6]))),
+        Some(id) => {
+            let message = format!("{} is well formed, and was counted", &id[..6]);
+            Err(Finding::missing(message).about(named(trace, id)))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use thunderhead_sim::{Body, Trace};
 use super::contents::{event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
-use crate::history::rows;
+use crate::history::{named, rows};
 use crate::promise::{Finding, Promise};
 
 pub static ONE_WORKFLOW: Promise = Promise::always(
@@ -152,7 +152,8 @@ fn tracked(trace: &Trace) -> Result<(), Finding> {
         if let Fact::Runs(id) = fact
             && !known.contains(id)
         {
-            return Err(Finding::missing(format!("{id} ran, and its agent does not know it")));
+            let message = format!("{id} ran, and its agent does not know it");
+            return Err(Finding::missing(message).about(named(trace, id)));
         }
     }
     Ok(())

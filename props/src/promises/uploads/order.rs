@@ -7,6 +7,7 @@ use thunderhead_sim::queue::Fate;
 
 use super::contents::{Contents, short, split};
 use super::facts::{Fact, facts};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static LATEST_WINS: Promise = Promise::eventually(
@@ -40,13 +41,16 @@ fn latest_wins(trace: &Trace) -> Result<(), Finding> {
                 Some(event) => format!("the row describes {}", short(event)),
                 None => "there is no row".into(),
             };
-            return Err(Finding::missing(format!("{key}: R2 holds {held}, {row}")));
+            let name = split(key).map_or(key, |(_, name)| name);
+            let about = named(trace, key).into_iter().chain(named(trace, name));
+            return Err(Finding::missing(format!("{key}: R2 holds {held}, {row}")).about(about));
         }
     }
     for (organisation, row) in contents.board.rows() {
         let key = format!("{organisation}/{}", row.name);
         if contents.held(&key).is_empty() {
-            return Err(Finding::missing(format!("{key} has a row, and was never uploaded")));
+            let message = format!("{key} has a row, and was never uploaded");
+            return Err(Finding::missing(message).about(named(trace, row.name)));
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use thunderhead_sim::{Body, Request, Trace};
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
+use crate::history::named;
 use crate::promise::{Finding, Promise};
 
 pub static APART: Promise = Promise::always(
@@ -76,7 +77,7 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
         None => Ok(()),
         Some((organisation, row)) => {
             let message = format!("{organisation}/{} is {} for ever", row.name, row.status);
-            Err(Finding::missing(message))
+            Err(Finding::missing(message).about(named(trace, row.name)))
         }
     }
 }

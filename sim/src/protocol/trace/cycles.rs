@@ -22,7 +22,7 @@ pub(super) enum Part<'a> {
 }
 
 /// The lines, with every cycle that repeats shown once.
-pub(super) fn repeats(lines: &[Line]) -> Vec<Part<'_>> {
+pub(super) fn repeats<'a>(lines: &[&'a Line]) -> Vec<Part<'a>> {
     let patterns: Vec<_> =
         lines.iter().map(|line| (line.actor, &line.pattern, line.marked)).collect();
     let mut parts = Vec::new();
@@ -39,11 +39,11 @@ pub(super) fn repeats(lines: &[Line]) -> Vec<Part<'_>> {
             .filter(|(length, times)| *times >= REPEATS_MIN && length * (times - 1) >= SAVED_MIN)
             .max_by_key(|(length, times)| (length * times, usize::MAX - length));
         let Some((length, times)) = best else {
-            parts.push(Part::Line(&lines[at]));
+            parts.push(Part::Line(lines[at]));
             at += 1;
             continue;
         };
-        parts.extend(lines[at..at + length].iter().map(Part::Line));
+        parts.extend(lines[at..at + length].iter().map(|line| Part::Line(line)));
         let until = lines[at + length * times - 1].at;
         parts.push(Part::Again { lines: length, times: times - 1, until });
         at += length * times;

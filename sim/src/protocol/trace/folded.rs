@@ -36,52 +36,60 @@ impl Trace {
     pub fn folded(&self, marked: &[usize]) -> String {
         let text = Text::new(self, Length::Short);
         let lines = fold(self, &text, marked);
-        let time = lines.iter().map(|line| columns(&line.at.to_string())).max().unwrap_or(0);
-        let number = lines.iter().map(|line| columns(&line.numbers())).max().unwrap_or(0);
-        let before = 1 + time + 1 + number + 2;
-        let indent = before + text.names.width + 2;
-        let mut shown = String::new();
-        let mut put = |line: String| {
-            shown += end(&line.replace(TIED, " "), WIDTH).trim_end();
-            shown.push('\n');
-        };
-        for part in repeats(&lines) {
-            match part {
-                Part::Line(line) => {
-                    let mark = if line.marked { '>' } else { ' ' };
-                    let (at, numbers, actor) = (line.at, line.numbers(), text.names.of(line.actor));
-                    let width = text.names.width;
-                    let before = format!("{mark}{at:>time$} {numbers:>number$}  {actor:<width$}");
-                    for (nth, text) in line.text.iter().enumerate() {
-                        put(match nth {
-                            0 => format!("{before}  {text}"),
-                            _ => format!("{:1$}{text}", "", indent + VERB),
-                        });
-                    }
-                }
-                Part::Again { lines, times, until } => {
-                    let lines = match lines {
-                        1 => "this line".into(),
-                        many => format!("these {many} lines"),
-                    };
-                    let times =
-                        if times == 1 { "once more".into() } else { format!("{times} more times") };
-                    put(format!("{:before$}… {lines} {times}, until {until}", ""));
-                }
-            }
-        }
-        shown
+        shown(&text, &lines.iter().collect::<Vec<_>>())
     }
 }
 
+/// The lines with all their columns; a cycle of them is shown once.
+pub(super) fn shown(text: &Text<'_>, lines: &[&Line]) -> String {
+    let time = lines.iter().map(|line| columns(&line.at.to_string())).max().unwrap_or(0);
+    let number = lines.iter().map(|line| columns(&line.numbers())).max().unwrap_or(0);
+    let before = 1 + time + 1 + number + 2;
+    let indent = before + text.names.width + 2;
+    let mut shown = String::new();
+    let mut put = |line: String| {
+        shown += end(&line.replace(TIED, " "), WIDTH).trim_end();
+        shown.push('\n');
+    };
+    for part in repeats(lines) {
+        match part {
+            Part::Line(line) => {
+                let mark = if line.marked { '>' } else { ' ' };
+                let (at, numbers, actor) = (line.at, line.numbers(), text.names.of(line.actor));
+                let width = text.names.width;
+                let before = format!("{mark}{at:>time$} {numbers:>number$}  {actor:<width$}");
+                for (nth, text) in line.text.iter().enumerate() {
+                    put(match nth {
+                        0 => format!("{before}  {text}"),
+                        _ => format!("{:1$}{text}", "", indent + VERB),
+                    });
+                }
+            }
+            Part::Again { lines, times, until } => {
+                let lines = match lines {
+                    1 => "this line".into(),
+                    many => format!("these {many} lines"),
+                };
+                let times =
+                    if times == 1 { "once more".into() } else { format!("{times} more times") };
+                put(format!("{:before$}… {lines} {times}, until {until}", ""));
+            }
+        }
+    }
+    shown
+}
+
 /// One line, with those that belong to it.
+#[derive(Clone)]
 pub(super) struct Line {
     pub(super) at: Time,
     /// Indices of the events it stands for, in order.
-    events: Vec<usize>,
+    pub(super) events: Vec<usize>,
     pub(super) actor: u16,
     /// The line, and those below it.
-    text: Vec<String>,
+    pub(super) text: Vec<String>,
+    /// How many of them tell what was asked; the others are rows that changed.
+    pub(super) head: usize,
     /// What the line shares with those that say the same at another time.
     pub(super) pattern: String,
     pub(super) marked: bool,
@@ -98,7 +106,7 @@ impl Line {
     }
 }
 
-fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
+pub(super) fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
     let events = trace.events();
     let whole = Text::new(trace, Length::Whole);
     let mut joined: Vec<Option<Joined>> = Vec::new();
@@ -143,6 +151,7 @@ fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
             EventKind::Rows { .. } => Vec::new(),
             _ => text.broken(&text.what(what, most), most),
         };
+        let head = shown.len();
         for at in waiting.iter().chain([&at]) {
             shown.extend(text.rows(&events[*at], if breaks { 2 * ROW_MAX } else { ROW_MAX }));
             pattern += &super::cycles::pattern(&whole.rows(&events[*at], 1).join(" "));
@@ -153,7 +162,7 @@ fn fold(trace: &Trace, text: &Text<'_>, marked: &[usize]) -> Vec<Line> {
         numbers.append(&mut waiting);
         numbers.sort_unstable();
         let (at, marked) = (event.at, breaks);
-        lines.push(Line { at, events: numbers, actor, text: shown, pattern, marked });
+        lines.push(Line { at, events: numbers, actor, text: shown, head, pattern, marked });
     }
     lines
 }
@@ -167,7 +176,7 @@ impl Text<'_> {
     }
 
     /// A text on lines, of which there are so many at most.
-    fn broken(&self, text: &str, most: usize) -> Vec<String> {
+    pub(super) fn broken(&self, text: &str, most: usize) -> Vec<String> {
         let next = self.width() - VERB;
         let mut lines = wrapped(text, self.width(), next);
         if lines.len() > most {
@@ -179,7 +188,7 @@ impl Text<'_> {
 }
 
 /// Which actors are no part of the cloud: nothing is ever asked of them.
-fn outside(trace: &Trace) -> Vec<bool> {
+pub(super) fn outside(trace: &Trace) -> Vec<bool> {
     let mut outside = vec![true; trace.actors().len()];
     for event in trace.events() {
         if matches!(event.kind, EventKind::Begin { .. } | EventKind::Boot { .. }) {

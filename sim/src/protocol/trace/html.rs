@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 
+use super::story::Story;
 use super::text::{Length, Text};
 use super::{Event, EventKind, OutcomeId, Trace};
 use crate::services::sqlite::TIED;
@@ -22,22 +23,25 @@ const SCRIPT: &str = include_str!("page.js");
 impl Trace {
     /// A page that needs nothing else, neither files nor a network.
     pub fn to_html(&self, title: &str) -> String {
-        self.to_html_with(title, &[])
+        self.to_html_with(title, &[], None)
     }
 
-    /// The same page with remarks below its title.
-    pub fn to_html_with(&self, title: &str, remarks: &[String]) -> String {
-        let page = Page::new(self);
+    /// The same page with remarks below its title. What a story does not tell of is folded away at first.
+    pub fn to_html_with(&self, title: &str, remarks: &[String], story: Option<&Story>) -> String {
+        let page = Page { story, ..Page::new(self) };
         let (width, height) =
             (LANE * (page.lanes.len() + 1), HEAD + ROW * (self.events().len() + 1));
         let mut text = format!(
             "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>{remarks}\
+             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>{remarks}{all}\
              <input type=\"search\" placeholder=\"only lines with…\" aria-label=\"only lines with\"></header>\n\
              <main>\n<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"who called whom\">\n",
             title = Escaped(title),
-            remarks =
-                remarks.iter().map(|said| format!("<p>{}</p>", Escaped(said))).collect::<String>(),
+            all = page.all(),
+            remarks = remarks
+                .iter()
+                .map(|said| format!("<p class=\"wrong\">{}</p>", Escaped(said)))
+                .collect::<String>(),
         );
         page.lanes(&mut text);
         page.messages(&mut text);
@@ -51,6 +55,7 @@ impl Trace {
 
 struct Page<'a> {
     trace: &'a Trace,
+    story: Option<&'a Story>,
     text: Text<'a>,
     /// The actors to whom anything happened, in the order in which it first did.
     lanes: Vec<u16>,
@@ -68,7 +73,30 @@ impl<'a> Page<'a> {
                 lanes.len() - 1
             });
         }
-        Page { trace, text: Text::new(trace, Length::Short), lanes, places }
+        Page { trace, story: None, text: Text::new(trace, Length::Short), lanes, places }
+    }
+
+    /// What shows the events that the story does not tell of.
+    fn all(&self) -> String {
+        let Some(story) = self.story else { return String::new() };
+        let (told, all) = (story.events.len(), self.trace.events().len());
+        let faults = story.faults.iter().map(|(at, words)| {
+            let number = at + 1;
+            format!("<p>{}, <a href=\"#{number}\">event {number}</a></p>", Escaped(words))
+        });
+        let faults: String = faults.collect();
+        format!(
+            "{faults}<label><input type=\"checkbox\" id=\"all\"> all {all} events, not only the {told} that led to it</label>"
+        )
+    }
+
+    /// Whether the story tells of an event, and whether the promise is broken there.
+    fn told(&self, at: usize) -> &'static str {
+        match self.story {
+            Some(story) if story.marked.contains(&at) => " told broken",
+            Some(story) if story.events.binary_search(&at).is_ok() => " told",
+            _ => "",
+        }
     }
 
     fn x(&self, actor: u16) -> usize {
@@ -101,7 +129,7 @@ impl<'a> Page<'a> {
                 let (from, to) = (y(at), y(next));
                 let _ = writeln!(
                     text,
-                    "<line class=\"{class}\" style=\"--hue:{hue}\" x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\"/>"
+                    "<line class=\"{class}\" data-rows=\"{at} {next}\" style=\"--hue:{hue}\" x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\"/>"
                 );
             }
         }
@@ -117,7 +145,8 @@ impl<'a> Page<'a> {
                 let (x1, y1, x2, y2) = (self.x(from.1), y(from.0), self.x(event.actor), y(at));
                 let _ = writeln!(
                     text,
-                    "<line class=\"{class}\" data-call=\"{call}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"
+                    "<line class=\"{class}\" data-call=\"{call}\" data-rows=\"{} {at}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>",
+                    from.0
                 );
             };
             match event.kind {
@@ -150,7 +179,7 @@ impl<'a> Page<'a> {
             let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
             let _ = writeln!(
                 text,
-                "<circle class=\"{kind}\" style=\"--hue:{}\"{call} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>",
+                "<circle class=\"{kind}\" data-rows=\"{at}\" style=\"--hue:{}\"{call} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>",
                 hue(event.actor)
             );
         }
@@ -162,16 +191,27 @@ impl<'a> Page<'a> {
             let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
             let _ = writeln!(
                 text,
-                "<li id=\"{number}\" class=\"{}\"{call}><a href=\"#{number}\">{number}</a> <time>{}</time> \
+                "<li id=\"{number}\" class=\"{}{}\"{call}><a href=\"#{number}\">{number}</a> <time>{}</time> \
                  <b style=\"--hue:{}\" title=\"{actor}\">{}</b>{}</li>",
                 self.kind(event),
+                self.told(at),
                 event.at,
                 hue(event.actor),
                 Escaped(self.text.names.of(self.text.subjects.of(event))),
-                Escaped(self.text.describe(at, 1).replace(TIED, " ")),
+                Escaped(self.said(at)),
                 actor = Escaped(self.trace.actor(event)),
             );
         }
+    }
+
+    /// What happened; a fault in the words of the story.
+    fn said(&self, at: usize) -> String {
+        let faults = self.story.map_or(&[][..], |story| &story.faults);
+        let words = faults.iter().find(|(fault, _)| *fault == at);
+        words.map_or_else(
+            || self.text.describe(at, 1).replace(TIED, " "),
+            |(_, words)| format!("FAULT  {words}"),
+        )
     }
 
     /// How much it matters to whom is looking for what went wrong.

@@ -162,7 +162,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn row(&self, told: &str, most: usize) -> Vec<String> {
+    pub(super) fn row(&self, told: &str, most: usize) -> Vec<String> {
         const INDENT: usize = 2;
         let width = self.width().saturating_sub(VERB);
         let broken = |told: &str| wrapped(told, width, width - INDENT);

@@ -45,9 +45,12 @@ fn what_long_weather_breaks_is_what_the_page_says() {
 
 #[test]
 fn what_the_page_does_not_list_survives_storms_of_days() {
+    let listed = table();
     for system in ["relay", "uploads", "comparisons"] {
         for seed in 0..300 {
-            assert_eq!(broken(system, seed), [""; 0], "{system}, seed {seed}");
+            let mut broken = broken(system, seed);
+            broken.retain(|promise| !listed.iter().any(|row| row.0 == system && row.1 == *promise));
+            assert_eq!(broken, [""; 0], "{system}, seed {seed}");
         }
     }
 }

@@ -133,6 +133,23 @@ fn a_blackout_ends_every_host_after_the_effect() {
 }
 
 #[test]
+fn a_story_tells_every_fault_on_a_call_without_gaps() {
+    for kind in fault::ALL.iter().filter(|kind| kind.classes.contains(&CallClass::Service)) {
+        let by = kind.by.then_some(Duration::from_secs(7));
+        let run = one(ScriptedFault { by, ..ScriptedFault::once(kind.fault, "r2.put") });
+        let strikes = |event: &Event| match event.kind {
+            EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => fault == kind.fault,
+            _ => false,
+        };
+        let at = run.trace.events().iter().position(strikes).expect(kind.name);
+        let story = run.trace.story(&[at], &[]);
+        let (_, told) = story.faults.first().expect(kind.name);
+        assert!(told.contains("r2.put") && !told.contains(['{', '}']), "{}: {told}", kind.name);
+        assert_eq!(kind.by, told.contains(" 7 s"), "{}: {told}", kind.name);
+    }
+}
+
+#[test]
 fn outages_and_blackouts_are_drawn_when_they_are_asked_for() {
     for (fault, told) in [(Fault::Outage, "outage"), (Fault::Blackout, "blackout")] {
         let faults: FaultSet = [fault].into_iter().collect();

@@ -17,7 +17,7 @@ pub(super) fn sentence(text: &Text<'_>, at: usize, told: &[bool]) -> Option<Stri
     };
     let actor = trace.actor(event).to_string();
     let struck = call.map(|call| format!("{} (#{call})", noun(trace.op(call))));
-    let by = by.map_or(String::new(), |ms| format!(" by {}", seconds(ms)));
+    let by = |before: &str| by.map_or(String::new(), |ms| format!("{before}{}", seconds(ms)));
     let gaps = [
         ("{calls}", struck.unwrap_or_else(|| "a message".into())),
         ("{on}", actor.clone()),
@@ -25,7 +25,8 @@ pub(super) fn sentence(text: &Text<'_>, at: usize, told: &[bool]) -> Option<Stri
         ("{is}", "is".into()),
         ("{s}", "s".into()),
         ("{y}", "y".into()),
-        ("{by}", by),
+        ("{by}", by(" by ")),
+        ("{for}", by(" for ")),
         ("{down}", String::new()),
         ("{code}", String::new()),
     ];

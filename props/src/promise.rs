@@ -177,7 +177,7 @@ impl Finding {
         Finding { event: None, about: Vec::new(), message: message.into() }
     }
 
-    /// The same, about these events too.
+    /// Adds events that the finding is about, from which its story begins.
     #[must_use]
     pub fn about(mut self, events: impl IntoIterator<Item = usize>) -> Finding {
         self.about.extend(events);

@@ -78,7 +78,7 @@ export class WebSocket extends EventTarget {
       this.#tell(new MessageEvent("message", { data }));
     }
   }
-  // Whoever reads here answers a close with a close, as the runtime does.
+  // This loop answers a close with a close, as the runtime does.
   #heardClose({ code, reason }) {
     const lost = code === LOST;
     if (!lost) natives.socketClose(this.#end, code, reason);

@@ -56,7 +56,7 @@ impl Played {
     }
 }
 
-/// How long whoever reads a message may still be busy with it. A crash in that time may have undone it.
+/// How long the reader of a message may still be busy with it. A crash in that time may have undone it.
 const READS: Duration = Duration::from_secs(10);
 
 /// A frame that has come to the other side of a connection.
@@ -105,7 +105,7 @@ pub fn heard(trace: &Trace, exchange: &Exchange<'_>) -> Option<Vec<Heard>> {
             _ => {}
         }
     }
-    // Whoever had a connection that was never closed may have found out by itself that it is gone, at once or when it
+    // The holder of a connection that was never closed may have found out by itself that it is gone, at once or when it
     // was next called.
     if heard.last().is_none_or(|last| !last.frame.closes()) {
         let last = heard.last().map(|last| last.over.unwrap_or(last.began)).or(exchange.ended)?;

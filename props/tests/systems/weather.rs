@@ -8,6 +8,10 @@ use thunderhead_props::quietly;
 use thunderhead_props::search::{self, Strategy};
 use thunderhead_sim::FaultSet;
 
+/// The weather in which references broke that were mended, beyond the seeds that are tried anyway.
+const MENDED: [(&str, u64); 4] =
+    [("uploads", 367), ("uploads", 472), ("generations", 464), ("comparisons", 562)];
+
 /// The promises that the reference of `system` breaks in the weather of `seed`.
 fn broken(system: &str, seed: u64) -> Vec<String> {
     let system = systems::find(system).unwrap();
@@ -46,11 +50,12 @@ fn what_long_weather_breaks_is_what_the_page_says() {
 #[test]
 fn what_the_page_does_not_list_survives_storms_of_days() {
     let listed = table();
-    for system in ["relay", "uploads", "comparisons"] {
-        for seed in 0..300 {
-            let mut broken = broken(system, seed);
-            broken.retain(|promise| !listed.iter().any(|row| row.0 == system && row.1 == *promise));
-            assert_eq!(broken, [""; 0], "{system}, seed {seed}");
-        }
+    let systems = ["relay", "uploads", "comparisons"].into_iter();
+    let first = systems.flat_map(|system| (0..300).map(move |seed| (system, seed)));
+    for (system, seed) in first.chain(MENDED) {
+        let mut broken = broken(system, seed);
+        // In the weather of its own row a promise is broken.
+        broken.retain(|promise| !listed.contains(&(system.into(), promise.clone(), seed)));
+        assert_eq!(broken, [""; 0], "{system}, seed {seed}");
     }
 }

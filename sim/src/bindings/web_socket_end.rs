@@ -48,7 +48,7 @@ impl WebSocketEnd {
         self.env.world().state().claim(self.id, self.env.host());
     }
 
-    /// The next frame; none when a close has been read. Whoever reads keeps its host busy.
+    /// The next frame; none when a close has been read. A task that reads keeps its host busy.
     pub async fn next(&self) -> Option<Frame> {
         self.env.next_frame(self.id).await
     }
@@ -58,7 +58,7 @@ impl WebSocketEnd {
         self.env.world().state().send_frame(self.id, frame);
     }
 
-    /// Whoever has it does not go on with it: the other end learns that the connection is lost.
+    /// Its host does not go on with it: the other end learns that the connection is lost.
     pub fn drop_connection(&self) {
         self.env.world().state().drop_end(self.id);
     }

@@ -113,6 +113,16 @@ const ANSWERED: &[CallClass] = &[
     CallClass::Read,
 ];
 
+/// The calls whose caller waits, and that nobody repeats for it: all that are answered but deliveries.
+const ASKED: &[CallClass] = &[
+    CallClass::Service,
+    CallClass::Fetch,
+    CallClass::Rpc,
+    CallClass::Ai,
+    CallClass::Create,
+    CallClass::Read,
+];
+
 /// The calls on which a host can die.
 const CRASHING: &[CallClass] = &[
     CallClass::Service,
@@ -244,14 +254,7 @@ faults! {
         name: "late_reply",
         help: "the request takes effect at once, its reply arrives late, perhaps too late (by = \"30s\")",
         told: "the repl{y} to {calls} {is} late{by}",
-        classes: &[
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
+        classes: ASKED,
         explored: false,
         by: true,
     }
@@ -260,14 +263,7 @@ faults! {
         name: "outage",
         help: "from this call on its target, a service, a worker or an object, refuses every call (by = \"10m\")",
         told: "from {calls} on, its target is down{for}",
-        classes: &[
-            CallClass::Service,
-            CallClass::Fetch,
-            CallClass::Rpc,
-            CallClass::Ai,
-            CallClass::Create,
-            CallClass::Read,
-        ],
+        classes: ASKED,
         explored: false,
         by: true,
     }

@@ -61,7 +61,7 @@ impl DurableObject for Generation {
         methods!(self, method, args => async create, progress, webhook, async watch)
     }
 
-    /// The platform tries an alarm again a few times and then drops it, so the last try sets another one.
+    /// The platform tries an alarm again a few times and then drops it, so a late try sets another one.
     async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
         if mistakes::ALARM_READS_THE_REQUEST.is_made(&self.env) {
             self.store.request()?;

@@ -39,7 +39,7 @@ impl State {
         self.web_sockets[end].host.get_or_insert(host);
     }
 
-    /// Whoever should have received an end has given up.
+    /// The host that should have received an end has given up.
     pub fn unclaimed(&mut self, end: EndId) {
         let lost = &self.web_sockets[end];
         if lost.host.is_none() && self.now - lost.left >= UNCLAIMED && !lost.told {
@@ -91,7 +91,7 @@ impl State {
         }
     }
 
-    /// An end is lost, or whoever has it does not go on with it.
+    /// An end is lost, or its host does not go on with it.
     pub fn drop_end(&mut self, end: EndId) {
         let dropped = &mut self.web_sockets[end];
         (dropped.told, dropped.cut, dropped.hibernates) = (true, true, false);

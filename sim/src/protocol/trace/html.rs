@@ -26,7 +26,7 @@ impl Trace {
         self.to_html_with(title, &[], None)
     }
 
-    /// The same page with remarks below its title. What a story does not tell of is folded away at first.
+    /// The page with remarks below its title. What a story does not tell of is folded away at first.
     pub fn to_html_with(&self, title: &str, remarks: &[String], story: Option<&Story>) -> String {
         let page = Page { story, ..Page::new(self) };
         let (width, height) =

@@ -21,7 +21,7 @@ impl Trace {
         ((mine, theirs) != over).then_some((mine, theirs))
     }
 
-    /// Whether the same happened at the same time, whoever it was.
+    /// Whether two events are the same happening at the same time, to any actor.
     fn same_event(&self, one: &Event, other: &Trace, two: &Event) -> bool {
         one.at == two.at
             && one.kind.unnumbered() == two.kind.unnumbered()
@@ -30,7 +30,7 @@ impl Trace {
 }
 
 impl PartialEq for Trace {
-    /// The same things happened to the same actors; how they are numbered does not matter.
+    /// Whether two events did one thing to one actor; how calls are numbered does not matter.
     fn eq(&self, other: &Trace) -> bool {
         let same = |(one, two): (&Event, &Event)| {
             one.actor == two.actor && self.same_event(one, other, two)
@@ -44,7 +44,7 @@ impl PartialEq for Trace {
 impl Eq for Trace {}
 
 impl EventKind {
-    /// The same without the number of its answer.
+    /// This event without the number of its answer, which differs between runs.
     pub(super) fn unnumbered(&self) -> std::borrow::Cow<'_, EventKind> {
         let outcome = OutcomeId::default();
         std::borrow::Cow::Owned(match *self {

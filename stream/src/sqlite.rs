@@ -1,5 +1,6 @@
 //! The store on SQLite.
 
+mod journal;
 pub mod schema;
 pub mod statements;
 
@@ -58,9 +59,8 @@ impl SqliteStore {
     pub fn open_with(path: &Path, patience: Duration) -> Result<SqliteStore, Error> {
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(patience).map_err(failed)?;
-        // Readers and the one writer do not wait for each other; a commit survives the process, as
-        // every mode does, and in FULL also the machine.
-        connection.pragma_update(None, "journal_mode", "wal").map_err(failed)?;
+        journal::write_ahead(&connection).map_err(failed)?;
+        // A commit survives the process, as in every mode, and in FULL also the machine.
         connection.pragma_update(None, "synchronous", "full").map_err(failed)?;
         SqliteStore::new(connection)
     }

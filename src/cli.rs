@@ -3,6 +3,7 @@
 //! The commands are one file each. A command returns its whole answer; printing it, as text or as one JSON document,
 //! happens here and nowhere else.
 
+mod campaign;
 mod check;
 mod explore;
 mod help;
@@ -10,6 +11,7 @@ mod inference;
 mod input;
 mod keeping;
 mod list;
+mod merge;
 mod model;
 mod new;
 mod output;
@@ -37,6 +39,7 @@ use crate::failure::Unwritten;
 use crate::model::{Choice, Model};
 use crate::systems;
 
+use campaign::Asked;
 use worker::{Loaded, Named};
 
 pub use model::Models;
@@ -59,6 +62,8 @@ enum Command {
     Check(check::Args),
     /// Search one system for broken promises.
     Explore(explore::Args),
+    /// Put together what the shards of a search have found.
+    Merge(merge::Args),
     /// Play a scenario script and check what it expects.
     Run(run::Args),
     /// Play a failure file and compare the run with the recorded one.
@@ -81,6 +86,10 @@ impl Command {
                 (args.systems.iter().map(|name| Named::new(name)).collect(), &args.env)
             }
             Command::Explore(args) => (vec![Named::new(&args.system)], &args.env),
+            // Each file says which environment it is about.
+            Command::Merge(args) => {
+                return campaign::asked(&args.files).iter().map(Asked::named).collect();
+            }
             Command::List(args) => (args.system().map(Named::new).into_iter().collect(), &args.env),
             Command::Run(args) => {
                 (input::named(&args.scenario.file).into_iter().collect(), &args.env)
@@ -201,7 +210,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A whole program for systems of your own, with every command: `check`, `explore`, `run`, `replay`, `trace` and
+/// A whole program for systems of your own, with every command: `check`, `explore`, `merge`, `run`, `replay`, `trace` and
 /// `list`.
 ///
 /// ```no_run
@@ -331,6 +340,7 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
     match command {
         Command::Check(args) => check::check(given, args),
         Command::Explore(args) => explore::explore(given, args),
+        Command::Merge(args) => merge::merge(given, args),
         Command::Run(args) => run::run(given, args),
         Command::Replay(args) => replay::replay(given, args),
         Command::Trace(args) => trace::trace(given, args),

@@ -143,7 +143,7 @@ pub fn writable(folder: &Path) -> Result<(), Unwritten> {
 }
 
 /// Writes a file through a draft beside it, so that no reader sees half of it.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+pub fn write_whole(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;

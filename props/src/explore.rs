@@ -2,10 +2,12 @@
 //! of each promise.
 
 mod bugs;
+mod saved;
+mod shard;
+mod strategy;
 mod tally;
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
@@ -16,9 +18,13 @@ use crate::promise::{Name, Violation};
 use crate::quiet::quietly;
 use crate::search::{self, Strategy as Seeded};
 use crate::system::{System, Variant};
+use shard::BLOCK;
 use tally::{Record, Shrunk, Tally};
 
 pub use bugs::{Bug, bugs};
+pub use saved::{Saved, SavedError, SavedFailures};
+pub use shard::Shard;
+pub use strategy::Strategy;
 
 /// Which variant to search, how, and for how long.
 #[derive(Clone, Debug)]
@@ -45,52 +51,8 @@ pub struct Search<'a> {
     pub jobs: usize,
     /// The search ends once one of these promises is broken.
     pub enough: Vec<Name>,
-}
-
-/// How runs are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// A new workload and a new set of faults for every seed.
-    Random,
-    /// Like `Random`, with deliveries ordered by changing priorities.
-    Pct,
-    /// Like `Random`, with every fault that can be survived, in storms of a minute to days.
-    Weather,
-    /// Every run of the smallest workload within bounds.
-    Enumerate,
-    /// Variations of the runs that showed something new.
-    Guided,
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: [Strategy; 5] =
-        [Strategy::Random, Strategy::Pct, Strategy::Enumerate, Strategy::Guided, Strategy::Weather];
-
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Strategy::Random => "random",
-            Strategy::Pct => "pct",
-            Strategy::Enumerate => "enumerate",
-            Strategy::Guided => "guided",
-            Strategy::Weather => "weather",
-        }
-    }
-
-    /// The faults that it draws when none are named.
-    pub fn faults(self) -> FaultSet {
-        match self {
-            Strategy::Weather => FaultSet::survivable(),
-            _ => FaultSet::explored(),
-        }
-    }
-}
-
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+    /// The part of the seeds that is played; other strategies are played as a whole.
+    pub shard: Shard,
 }
 
 /// What a search found.
@@ -130,9 +92,6 @@ pub struct Broken {
 /// How many runs a guided search deals to the threads at once. It learns from whole batches, so the
 /// size must not depend on the number of threads.
 const BATCH: u64 = 64;
-/// How many seeds are dealt to the threads at once. Databases are pooled per thread and closed with
-/// it, and opening new ones costs as much as a hundred runs.
-const SEEDS: u64 = 512;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
 
@@ -149,7 +108,72 @@ impl Search<'_> {
         found: &mut dyn FnMut(&Broken),
         go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Result<Findings, SetupError> {
+        let tally = Tally::new(self.system, SHRUNK);
+        self.run_from(tally, found, &mut |tally| go_on(tally.runs()))
+    }
+
+    /// Like [`run_and_tell`](Search::run_and_tell) for a search of seeds that can be stopped and taken up. It begins
+    /// behind what was `saved`; after each batch, `go_on` is given what there is to save.
+    pub fn take_up(
+        &self,
+        saved: Option<&Saved>,
+        found: &mut dyn FnMut(&Broken),
+        go_on: &mut dyn FnMut(&dyn Fn() -> Saved) -> bool,
+    ) -> Result<Findings, SavedError> {
+        let tally = match saved {
+            Some(saved) => self.tally(&[(self.shard, saved)])?,
+            None => Tally::new(self.system, SHRUNK),
+        };
+        Ok(self.run_from(tally, found, &mut |tally| go_on(&|| tally.saved()))?)
+    }
+
+    /// What the shards of a search have found together, in their order.
+    pub fn merge(&self, shards: &[(Shard, &Saved)]) -> Result<Findings, SavedError> {
+        Ok(self.findings(self.tally(shards)?, None))
+    }
+
+    /// How many runs belong to a shard.
+    pub fn runs_of(&self, shard: Shard) -> u64 {
+        let turns = shard.turns(self.runs);
+        turns.end - turns.start
+    }
+
+    /// Puts together what was saved, if this is the search that saved it.
+    fn tally(&self, shards: &[(Shard, &Saved)]) -> Result<Tally<'_>, SavedError> {
         let mut tally = Tally::new(self.system, SHRUNK);
+        for (shard, saved) in shards {
+            let (all, first) = (self.runs_of(*shard), shard.turns(self.runs).start);
+            if saved.runs > all || saved.runs < all && !saved.runs.is_multiple_of(BLOCK) {
+                let other = "it has another number of runs than its search";
+                return Err(SavedError::Other(other.into()));
+            }
+            let first = self.seed.wrapping_add(first);
+            if saved.runs > 0 && saved.first != Some(quietly(|| self.run_of(first))?.1.trace.hash())
+            {
+                let changed = "its first run is another one now: the system has changed since";
+                return Err(SavedError::Other(changed.into()));
+            }
+            let case = |seed| quietly(|| self.run_of(seed)).map(|(case, _)| case);
+            tally.add_saved(saved, case)?;
+        }
+        Ok(tally)
+    }
+
+    /// The case of a seed, and its run.
+    fn run_of(&self, seed: u64) -> Result<(Case, Run), SetupError> {
+        let strategy = self.strategy.seeded().unwrap_or(Seeded::Random);
+        let (scenario, source) =
+            search::of_seed_among(self.system, seed, strategy, self.max_crashes, self.faults);
+        let run = search::play(self.variant, &scenario, &source)?;
+        Ok((Case { scenario, tape: run.tape() }, run))
+    }
+
+    fn run_from(
+        &self,
+        mut tally: Tally<'_>,
+        found: &mut dyn FnMut(&Broken),
+        go_on: &mut dyn FnMut(&Tally) -> bool,
+    ) -> Result<Findings, SetupError> {
         let mut told: BTreeSet<Name> = BTreeSet::new();
         let mut ended = |tally: &Tally| {
             for (promise, seed, case) in tally.news(&told) {
@@ -157,19 +181,21 @@ impl Search<'_> {
                 told.insert(promise);
             }
             let enough = self.enough.iter().any(|name| tally.is_broken(name));
-            enough || !go_on(tally.runs())
+            enough || !go_on(tally)
         };
         let mut complete = None;
-        match self.strategy {
-            Strategy::Random => self.seeds(Seeded::Random, &mut tally, &mut ended)?,
-            Strategy::Pct => self.seeds(Seeded::Pct, &mut tally, &mut ended)?,
-            Strategy::Weather => self.seeds(Seeded::Weather, &mut tally, &mut ended)?,
-            Strategy::Guided => self.guided(&mut tally, &mut ended)?,
-            Strategy::Enumerate => complete = Some(self.enumerate(&mut tally, &mut ended)?),
+        match (self.strategy, self.strategy.seeded()) {
+            (_, Some(seeded)) => self.seeds(seeded, &mut tally, &mut ended)?,
+            (Strategy::Guided, _) => self.guided(&mut tally, &mut ended)?,
+            _ => complete = Some(self.enumerate(&mut tally, &mut ended)?),
         }
+        Ok(self.findings(tally, complete))
+    }
+
+    fn findings(&self, tally: Tally<'_>, complete: Option<bool>) -> Findings {
         let (runs, trace_hash, seen) = (tally.runs(), tally.trace_hash(), tally.seen());
         let broken = quietly(|| tally.smallest(|promise, case| self.shrink(promise, case)));
-        Ok(Findings { runs, trace_hash, complete, seen, broken })
+        Findings { runs, trace_hash, complete, seen, broken }
     }
 
     /// The faults that the run of `seed` may draw.
@@ -183,11 +209,11 @@ impl Search<'_> {
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<(), SetupError> {
-        let mut done = 0;
-        while done < self.runs {
-            let batch: Vec<u64> = (done..self.runs.min(done + SEEDS))
-                .map(|turn| self.seed.wrapping_add(turn))
-                .collect();
+        let turns = self.shard.turns(self.runs);
+        let mut done = turns.start + tally.runs();
+        while done < turns.end {
+            let next = turns.end.min(done.saturating_add(BLOCK));
+            let batch: Vec<u64> = (done..next).map(|turn| self.seed.wrapping_add(turn)).collect();
             done += batch.len() as u64;
             let records = self.deal(batch, |seed| {
                 let (scenario, source) = search::of_seed_among(

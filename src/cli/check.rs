@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Strategy, bugs};
 use thunderhead_props::{Expected, Name, System, Variant};
 
 use super::keeping::Keeping;
@@ -180,6 +180,7 @@ fn one<'a>(
             requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough: enough.clone(),
+            shard: Shard::WHOLE,
         };
         let before = line.runs;
         let findings =

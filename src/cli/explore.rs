@@ -5,13 +5,15 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Strategy, bugs};
 use thunderhead_props::{COMPARED, quietly, search};
 use thunderhead_sim::{Fault, FaultSet, Source};
 
+use super::campaign::{Asked, Log};
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
+use super::worker::Loaded;
 use super::{Answer, CliError, Given, input, model, output};
 use crate::failure::Found;
 use crate::report;
@@ -55,6 +57,12 @@ pub struct Args {
     /// The whole history of each failure, not only what led to it.
     #[arg(long)]
     history: bool,
+    /// Keep in this file how far the search has come; if there is one, go on from there.
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
+    /// Play the Ith of N parts of the search; `merge` puts them together.
+    #[arg(long, value_name = "I/N", requires = "resume")]
+    shard: Option<Shard>,
     /// How many threads, which does not change the result [default: one per core].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
@@ -63,7 +71,7 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-fn strategy(name: &str) -> Result<Strategy, String> {
+pub fn strategy(name: &str) -> Result<Strategy, String> {
     Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or_else(|| {
         format!(
             "there is no such strategy; known are: {}",
@@ -106,31 +114,67 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         requests,
         jobs: jobs(args.jobs),
         enough: Vec::new(),
+        shard: args.shard.unwrap_or(Shard::WHOLE),
     };
     let watch = Stopwatch::start();
     let mut progress = Progress::new();
     let kept = RefCell::new(&mut keeping);
-    let findings = search.run_and_tell(
-        &mut |broken| kept.borrow_mut().early(&search, broken),
-        &mut |runs| {
-            progress.show(runs, search.runs, &format!("{runs} runs"));
-            kept.borrow().well()
-        },
-    )?;
-    let speed = watch.per_second(findings.runs);
+    let mut found = |broken: &Broken| kept.borrow_mut().early(&search, broken);
+    let mut go_on = |runs: u64| {
+        progress.show(runs, search.runs_of(search.shard), &format!("{runs} runs"));
+        kept.borrow().well()
+    };
+    let (findings, before) = match &args.resume {
+        None => (search.run_and_tell(&mut found, &mut go_on)?, 0),
+        Some(path) => {
+            if args.strategy.seeded().is_none() {
+                let strategy = args.strategy;
+                let wrong = format!(
+                    "--resume: a search with {strategy} cannot be taken up; random, pct and weather can"
+                );
+                return Err(CliError::Input(wrong));
+            }
+            let env = worker.and_then(Loaded::environment);
+            let asked = Asked::of(&search, &args.system, env, model::of(given));
+            let mut log = Log::open(path, asked, search.shard)?;
+            let saved = log.saved();
+            let findings = search.take_up(saved.as_ref(), &mut found, &mut |now| {
+                let noted = log.note(now);
+                go_on(log.runs()) && noted
+            })?;
+            log.finish();
+            if let Some(why) = log.wrong {
+                return Err(CliError::Unwritten(why));
+            }
+            (findings, saved.map_or(0, |saved| saved.runs))
+        }
+    };
+    let speed = watch.per_second(findings.runs - before);
     drop(progress);
+    told(given, args.history, &search, &findings, keeping, Some(speed), notes)
+}
+
+/// Writes what was found into files, and tells it.
+pub fn told(
+    given: Given,
+    history: bool,
+    search: &Search,
+    findings: &Findings,
+    mut keeping: Keeping,
+    speed: Option<u64>,
+    mut notes: Vec<String>,
+) -> Result<Answer, CliError> {
     let files: Vec<Option<PathBuf>> =
-        findings.broken.iter().map(|broken| keeping.last(&search, broken)).collect();
+        findings.broken.iter().map(|broken| keeping.last(search, broken)).collect();
     let unwritten = keeping.finish();
     let code = match (&unwritten, findings.broken.is_empty()) {
         (Some(_), _) => output::UNWRITTEN,
         (None, true) => 0,
         (None, false) => 1,
     };
-    let text = text(given.program, args.history, &search, &findings, &files, speed);
-    let json = document(&search, &findings, &files, speed);
-    notes
-        .extend(findings.broken.iter().filter_map(|broken| other_the_second_time(&search, broken)));
+    let text = text(given.program, history, search, findings, &files, speed);
+    let json = document(search, findings, &files, speed);
+    notes.extend(findings.broken.iter().filter_map(|broken| other_the_second_time(search, broken)));
     notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
     Ok(Answer { text, json, code, notes })
 }
@@ -154,7 +198,7 @@ fn text(
     search: &Search,
     findings: &Findings,
     files: &[Option<PathBuf>],
-    speed: u64,
+    speed: Option<u64>,
 ) -> String {
     let bugs = bugs(&findings.broken.iter().collect::<Vec<_>>());
     let mut text = summary(program, findings, files, &bugs);
@@ -170,8 +214,8 @@ fn text(
     };
     let (system, variant) = (&search.system.name, &search.variant.name);
     let runs = report::count(findings.runs, "run", "runs");
-    let _ =
-        writeln!(text, "{system} {variant}: {verdict} in {runs} ({}, {speed}/s)", search.strategy);
+    let speed = speed.map_or(String::new(), |speed| format!(", {speed}/s"));
+    let _ = writeln!(text, "{system} {variant}: {verdict} in {runs} ({}{speed})", search.strategy);
     match findings.complete {
         Some(true) => {
             let bound = search.max_deviations;
@@ -237,7 +281,12 @@ pub fn origin(search: &Search, broken: &Broken) -> String {
     format!("{found}, shrunk from {} choices", broken.shrunk_from)
 }
 
-fn document(search: &Search, findings: &Findings, files: &[Option<PathBuf>], speed: u64) -> Value {
+fn document(
+    search: &Search,
+    findings: &Findings,
+    files: &[Option<PathBuf>],
+    speed: Option<u64>,
+) -> Value {
     let violations = findings.broken.iter().zip(files);
     json!({
         "ok": findings.broken.is_empty(),

@@ -1,10 +1,10 @@
 //! Which model a command wants, and who has it: this program, or `thunderhead-model`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use thunderhead_sim::{BodySource, Script, ScriptPlace};
 
-use super::{CliError, Command, input};
+use super::{CliError, Command, Given, campaign, input};
 use crate::bodies::Draw;
 use crate::model::{Choice, Model};
 
@@ -71,6 +71,7 @@ pub fn wanted(command: &Command) -> Result<Wanted, CliError> {
         Command::Trace(args) => (args.scenario.model, Some(&*args.scenario.file)),
         Command::Replay(args) => (args.model, Some(&*args.file)),
         Command::Serve(args) => (args.model, None),
+        Command::Merge(args) => return of_campaign(&args.files),
         Command::List(_) | Command::Judge(_) => return Ok(Wanted::default()),
     };
     let of_file = file.map(in_script).transpose()?.flatten().unwrap_or_default();
@@ -85,6 +86,18 @@ pub fn wanted(command: &Command) -> Result<Wanted, CliError> {
     }
     let choice = if matches!(command, Command::Replay(_)) { of_file.choice } else { asked };
     Ok(Wanted { choice, ..of_file })
+}
+
+/// The model that shards were searched with.
+fn of_campaign(files: &[PathBuf]) -> Result<Wanted, CliError> {
+    let Some(asked) = campaign::asked(files) else { return Ok(Wanted::default()) };
+    let choice = asked.model.parse().map_err(CliError::Input)?;
+    Ok(Wanted { choice, pictures: false })
+}
+
+/// Which model a command was given.
+pub fn of(given: Given) -> Choice {
+    Choice::of_identity(given.model.identity()).unwrap_or_default()
 }
 
 fn in_script(path: &Path) -> Result<Option<Wanted>, CliError> {

@@ -79,6 +79,11 @@ impl Named {
 }
 
 impl Loaded {
+    /// The environment that it is of, if it has environments.
+    pub fn environment(&self) -> Option<&str> {
+        self.environment.as_deref()
+    }
+
     /// How a failure file in another folder names it.
     pub fn seen_from(&self, folder: &Path) -> String {
         let path = relative(folder, &self.folder).display().to_string();

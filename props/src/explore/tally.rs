@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Case, Run, TraceHash};
+use thunderhead_sim::{Case, Run, SetupError, TraceHash};
 
 use super::Broken;
+use super::saved::{Saved, SavedError, SavedFailures};
+use super::shard::BLOCK;
 use crate::promise::{Name, Violation};
 use crate::system::System;
 
@@ -32,7 +34,9 @@ pub struct Tally<'a> {
     /// How many failures are kept for each promise.
     keep: usize,
     runs: u64,
-    hash: TraceHash,
+    first: Option<TraceHash>,
+    /// A hash over each block of runs.
+    blocks: Vec<TraceHash>,
     seen: Vec<u64>,
     broken: BTreeMap<Name, Failures>,
 }
@@ -47,12 +51,19 @@ struct Failures {
 impl<'a> Tally<'a> {
     pub fn new(system: &'a System, keep: usize) -> Tally<'a> {
         let seen = vec![0; system.sometimes().count()];
-        Tally { system, keep, runs: 0, hash: TraceHash::default(), seen, broken: BTreeMap::new() }
+        let (blocks, broken) = (Vec::new(), BTreeMap::new());
+        Tally { system, keep, runs: 0, first: None, blocks, seen, broken }
     }
 
     pub fn add(&mut self, record: Record) {
+        if self.runs.is_multiple_of(BLOCK) {
+            self.blocks.push(TraceHash::default());
+        }
         self.runs += 1;
-        self.hash = self.hash.then(record.hash);
+        self.first.get_or_insert(record.hash);
+        if let Some(block) = self.blocks.last_mut() {
+            *block = block.then(record.hash);
+        }
         for (count, seen) in self.seen.iter_mut().zip(record.seen) {
             *count += u64::from(seen);
         }
@@ -60,11 +71,61 @@ impl<'a> Tally<'a> {
         for promise in record.broken {
             let failures = self.broken.entry(promise).or_default();
             failures.times += 1;
-            let at = failures.smallest.partition_point(|(_, kept)| size(kept) <= size(&case));
-            if at < self.keep {
-                failures.smallest.insert(at, (record.seed, case.clone()));
-                failures.smallest.truncate(self.keep);
+            failures.keep(self.keep, record.seed, case.clone());
+        }
+    }
+
+    /// Adds what another part of the search has found, which comes after this one. `case` is the case of a seed.
+    pub fn add_saved(
+        &mut self,
+        saved: &Saved,
+        case: impl Fn(u64) -> Result<Case, SetupError>,
+    ) -> Result<(), SavedError> {
+        if saved.runs == 0 {
+            return Ok(());
+        }
+        let other = |what: &str| Err(SavedError::Other(what.into()));
+        let names = self.system.sometimes().map(|(promise, _)| &*promise.name);
+        if !names.eq(saved.seen.iter().map(|(name, _)| name.as_str())) {
+            return other("it counts other things that sometimes happen than the system has");
+        }
+        if saved.blocks.len() as u64 != saved.runs.div_ceil(BLOCK) {
+            return other("it has another number of hashes than its runs have blocks");
+        }
+        for (count, (_, seen)) in self.seen.iter_mut().zip(&saved.seen) {
+            *count = count.saturating_add(*seen);
+        }
+        for (name, SavedFailures { times, seeds }) in &saved.broken {
+            let Some(promise) = self.system.promise(name) else {
+                return Err(SavedError::Other(format!("the system does not promise `{name}`")));
+            };
+            if seeds.is_empty() || seeds.len() > self.keep {
+                return other("it has too few or too many seeds of failures");
             }
+            let failures = self.broken.entry(promise.name.clone()).or_default();
+            failures.times = failures.times.saturating_add(*times);
+            for seed in seeds {
+                failures.keep(self.keep, Some(*seed), case(*seed)?);
+            }
+        }
+        self.runs = self.runs.saturating_add(saved.runs);
+        self.first = self.first.or(saved.first);
+        self.blocks.extend(&saved.blocks);
+        Ok(())
+    }
+
+    /// What a file has to keep in order to go on from here.
+    pub fn saved(&self) -> Saved {
+        let broken = self.broken.iter().map(|(name, failures)| {
+            let seeds = failures.smallest.iter().filter_map(|(seed, _)| *seed).collect();
+            (name.to_string(), SavedFailures { times: failures.times, seeds })
+        });
+        Saved {
+            runs: self.runs,
+            first: self.first,
+            blocks: self.blocks.clone(),
+            seen: self.seen().into_iter().map(|(name, times)| (name.into_owned(), times)).collect(),
+            broken: broken.collect(),
         }
     }
 
@@ -73,7 +134,7 @@ impl<'a> Tally<'a> {
     }
 
     pub fn trace_hash(&self) -> TraceHash {
-        self.hash
+        self.blocks.iter().copied().reduce(TraceHash::then).unwrap_or_default()
     }
 
     pub fn is_broken(&self, promise: &str) -> bool {
@@ -108,6 +169,17 @@ impl<'a> Tally<'a> {
             shrunk.min_by_key(|broken| (size(&broken.case), broken.run.trace.events().len()))
         });
         broken.collect()
+    }
+}
+
+impl Failures {
+    /// Keeps a failure if it is among so many smallest ones.
+    fn keep(&mut self, most: usize, seed: Option<u64>, case: Case) {
+        let at = self.smallest.partition_point(|(_, kept)| size(kept) <= size(&case));
+        if at < most {
+            self.smallest.insert(at, (seed, case));
+            self.smallest.truncate(most);
+        }
     }
 }
 

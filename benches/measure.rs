@@ -35,7 +35,7 @@ pub fn median(
 
 /// Time that this thread has spent on a processor, so that a busy machine does not count. Where the
 /// system does not say, the time on the wall.
-fn clock() -> Duration {
+pub fn clock() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     let spent = fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = spent.and_then(|text| text.split(' ').next()?.parse().ok());

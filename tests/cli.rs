@@ -388,8 +388,43 @@ fn a_script_is_told_of_every_fault_that_met_nobody() {
     assert_eq!(notes(&format!("{down}, {{ kind = \"crash\", on = \"relay\", at = \"2s\" }}")), 1);
 }
 
+/// Every span that a trace for Perfetto begins ends, on the track on which it began and not earlier.
 #[test]
-fn a_history_has_four_forms() {
+fn spans_of_a_trace_for_perfetto_begin_and_end() {
+    for file in ["duplicate-delivery", "crash-between-write-and-ack", "commands-plan-mark-dies"] {
+        let path = format!("scenarios/{file}.toml");
+        let done = thunderhead(root(), &["trace", &path, "--format", "chrome"]);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        let document: Value = serde_json::from_str(&done.stdout).expect("one JSON document");
+        let events = document["traceEvents"].as_array().unwrap();
+        let mut open = std::collections::BTreeMap::new();
+        let (mut spans, mut moments) = (0, 0);
+        for event in events {
+            let key =
+                format!("{} {} {} {}", event["pid"], event["cat"], event["id"], event["name"]);
+            match event["ph"].as_str().unwrap() {
+                "b" => open.entry(key).or_insert_with(Vec::new).push(event["ts"].as_u64().unwrap()),
+                "e" => {
+                    let began = open.get_mut(&key).and_then(Vec::pop).expect("it has begun");
+                    assert!(began <= event["ts"].as_u64().unwrap(), "{event}");
+                    spans += 1;
+                }
+                "i" => moments += 1,
+                other => assert_eq!(other, "M"),
+            }
+        }
+        assert!(open.values().all(Vec::is_empty), "{path}: {open:?}");
+        assert!(spans > 5 && moments > 5, "{path}: {spans} spans, {moments} moments");
+        let history = thunderhead(root(), &["trace", &path, "--json"]).json();
+        let calls =
+            history["events"].as_array().unwrap().iter().filter(|one| one["kind"] == "call");
+        let waits = events.iter().filter(|one| one["ph"] == "b" && one["cat"] == "waits");
+        assert_eq!(waits.count(), calls.count(), "{path}");
+    }
+}
+
+#[test]
+fn a_history_can_be_printed_for_other_tools() {
     let file = "scenarios/duplicate-delivery.toml";
     let form = |format: &str| thunderhead(root(), &["trace", file, "--format", format]).stdout;
     assert!(form("text").contains("FAULT  duplicate on #3"));

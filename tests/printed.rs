@@ -37,6 +37,7 @@ fn no_command_prints_a_raw_character_of_a_script_or_of_its_name() {
         &["trace", name, "--format", "jsonl"],
         &["trace", name, "--format", "mermaid"],
         &["trace", name, "--format", "html"],
+        &["trace", name, "--format", "chrome"],
         &["replay", name],
         &["run", "wrong\n\u{7}.toml"],
         &["run", "missing\n\u{7}.toml"],

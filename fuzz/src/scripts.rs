@@ -95,6 +95,7 @@ pub fn play(file: thunderhead_sim::ScriptFile) -> Result<(), String> {
     clean("a wide history", &history.wide())?;
     clean("a diagram", &trace.to_mermaid())?;
     clean("JSON lines", &trace.to_jsonl())?;
+    clean("a trace for Perfetto", &trace.to_chrome())?;
     clean("a page", &trace.to_html(&playable.script().story))?;
     let wide = trace.wide();
     let rows = |event: &thunderhead_sim::Event| match &event.kind {

@@ -10,7 +10,8 @@ use crate::history::History;
 pub struct Args {
     #[command(flatten)]
     pub scenario: input::Scenario,
-    /// `text` to read, `jsonl` for tools, `mermaid` for a sequence diagram, `html` for a page.
+    /// `text` to read, `jsonl` for tools, `mermaid` for a sequence diagram, `html` for a page, `chrome` for
+    /// Perfetto.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// The text with nothing abbreviated and one line for every event.
@@ -27,6 +28,7 @@ enum Format {
     Jsonl,
     Mermaid,
     Html,
+    Chrome,
 }
 
 pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
@@ -49,6 +51,7 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
         Format::Text => history.short(),
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
+        Format::Chrome => run.trace.to_chrome(),
         Format::Html => {
             let broken = played.violations.iter();
             let broken =

@@ -3,6 +3,7 @@
 //! was answered is kept once and referred to by number: four events of one call share one question.
 
 mod abbreviation;
+mod chrome;
 mod cut;
 mod cycles;
 mod folded;

@@ -1,0 +1,151 @@
+//! How soon each strategy finds each known mistake: the refuted variants of all systems, and the mistakes that their
+//! references can be told to make. Prints the table of `docs/finding-bugs.md`.
+//!
+//! `cargo bench --bench strategies -- uploads` measures one system.
+
+#[allow(dead_code, reason = "this bench needs the clock and the table alone")]
+mod measure;
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use measure::Table;
+use thunderhead::systems;
+use thunderhead_props::explore::{Search, Shard, Strategy};
+use thunderhead_props::search::{self, Strategy as Seeded};
+use thunderhead_props::{Expected, System, Variant, quietly};
+
+/// How many times a search begins, each time at other seeds.
+const STARTS: u64 = 20;
+/// How many runs a search has to find a mistake.
+const MOST: u64 = 2_000;
+/// How far apart the seeds of two searches are.
+const APART: u64 = 1_000_000;
+const MAX_CRASHES: u32 = 3;
+
+/// How a search chooses its runs.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Every seed by the same strategy.
+    Seeds(Seeded),
+    /// Three random seeds, then one by priorities, and so on.
+    Mixed,
+    /// A search whose runs depend on each other; how many it took is known to the batch.
+    Whole(Strategy),
+}
+
+const WAYS: [(&str, Way); 5] = [
+    ("random", Way::Seeds(Seeded::Random)),
+    ("pct", Way::Seeds(Seeded::Pct)),
+    ("mixed", Way::Mixed),
+    ("guided", Way::Whole(Strategy::Guided)),
+    ("enumerate", Way::Whole(Strategy::Enumerate)),
+];
+
+/// How many runs it took, and how long; no number when it was not found.
+type Took = (Option<u64>, Duration);
+
+fn main() {
+    let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let mut found: [Vec<(u64, Duration)>; WAYS.len()] = Default::default();
+    let header = ["system", "mistake", "random", "pct", "mixed", "guided", "enumerate"];
+    let mut table = Table::new(header);
+    let mut rows = 0_usize;
+    for system in systems::all() {
+        if !asked.is_empty() && asked.iter().all(|name| *name != *system.name) {
+            continue;
+        }
+        let wrong = system.variants().iter().filter(|one| one.expected != Expected::Holds);
+        for variant in wrong.chain(system.mistakes()) {
+            let mut row = vec![format!("`{}`", system.name), format!("`{}`", variant.name)];
+            for ((_, way), found) in WAYS.iter().zip(&mut found) {
+                let (runs, took) = typical(system, variant, *way);
+                row.push(runs.map_or("–".into(), |runs| format!("{runs} ({took:.0?})")));
+                found.extend(runs.map(|runs| (runs, took)));
+            }
+            eprintln!("{}", row.join(" "));
+            table.row(row.try_into().expect("as many cells as columns"));
+            rows += 1;
+        }
+    }
+    println!("{table}");
+    for ((name, _), mut found) in WAYS.iter().zip(found) {
+        found.sort_unstable();
+        let number = found.len();
+        let middle = found.get(number / 2).map_or(0, |(runs, _)| *runs);
+        let slow = found.iter().filter(|(_, took)| *took > Duration::from_secs(5)).count();
+        println!(
+            "{name}: {number} of {rows} found, median {middle} runs, {slow} take more than 5 s"
+        );
+    }
+}
+
+/// The median over all starts.
+fn typical(system: &System, variant: &Variant, way: Way) -> Took {
+    // An enumeration begins at the same run every time.
+    let starts = if matches!(way, Way::Whole(Strategy::Enumerate)) { 1 } else { STARTS };
+    let mut all: Vec<(u64, Duration)> = (0..starts)
+        .map(|start| {
+            let (runs, took) = first(system, variant, way, start * APART);
+            (runs.unwrap_or(u64::MAX), took)
+        })
+        .collect();
+    all.sort_unstable();
+    let (runs, took) = all[all.len() / 2];
+    ((runs < u64::MAX).then_some(runs), took)
+}
+
+/// How many runs from `seed` on it takes until a promise is broken.
+fn first(system: &System, variant: &Variant, way: Way, seed: u64) -> Took {
+    let start = measure::clock();
+    let found =
+        match way {
+            Way::Seeds(strategy) => seeds(system, variant, seed, |_| strategy),
+            Way::Mixed => seeds(system, variant, seed, |turn| {
+                if turn % 4 == 3 { Seeded::Pct } else { Seeded::Random }
+            }),
+            Way::Whole(strategy) => return whole(system, variant, seed, strategy),
+        };
+    (found, measure::clock() - start)
+}
+
+fn seeds(
+    system: &System,
+    variant: &Variant,
+    seed: u64,
+    strategy: impl Fn(u64) -> Seeded,
+) -> Option<u64> {
+    let broken = |turn: &u64| {
+        let (scenario, source) = search::of_seed(system, seed + turn, strategy(*turn), MAX_CRASHES);
+        let checked = quietly(|| search::check_drawn(system, variant, &scenario, &source));
+        !checked.expect("the workload is the system's own").1.is_empty()
+    };
+    (0..MOST).find(broken).map(|turn| turn + 1)
+}
+
+/// The time until the batch in which a promise was broken; what the search does then, in order to make the failure
+/// small, does not count.
+fn whole(system: &System, variant: &Variant, seed: u64, strategy: Strategy) -> Took {
+    let search = Search {
+        system,
+        variant,
+        strategy,
+        seed,
+        runs: MOST,
+        max_crashes: MAX_CRASHES,
+        max_deviations: 2,
+        faults: strategy.faults(),
+        requests: None,
+        jobs: 1,
+        enough: Vec::new(),
+        shard: Shard::WHOLE,
+    };
+    let (start, broken) = (measure::clock(), Cell::new(false));
+    let mut took = (None, Duration::ZERO);
+    let findings = search.run_and_tell(&mut |_| broken.set(true), &mut |runs| {
+        took = (broken.get().then_some(runs), measure::clock() - start);
+        !broken.get()
+    });
+    findings.expect("the workload is the system's own");
+    took
+}

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::text::{Length, Text};
 use super::{EventKind, Trace};
 use crate::services::sqlite::TIED;
+use crate::values::call::CallClass;
 use crate::values::printable::printable_json;
 
 /// Microseconds in a millisecond, which is the finest time that a run has.
@@ -30,15 +31,24 @@ impl Trace {
                 EventKind::Begin { call } => spans.begin(Kind::Handles, actor, call, ts),
                 EventKind::Return { call, .. } => spans.end(Kind::Waits, actor, call, ts, at),
                 EventKind::End { call, .. } => spans.end(Kind::Handles, actor, call, ts, at),
+                // Nobody is told of the end of an event that a service sends.
+                EventKind::Effect { call, .. } if self.op(call).class() == CallClass::Event => {
+                    spans.moment(actor, ts, at);
+                    spans.end_where(
+                        |(_, kind, one)| (kind, one) == (Kind::Waits, call),
+                        ts,
+                        "sent",
+                    );
+                }
                 EventKind::Crash { .. } => {
                     spans.moment(actor, ts, at);
-                    spans.end_all(Some(actor), ts);
+                    spans.end_where(|(died, ..)| died == actor, ts, "with the host");
                 }
                 _ => spans.moment(actor, ts, at),
             }
         }
         let last = before.map_or(0, |at| (at.as_ms() + 1) * MILLISECOND);
-        spans.end_all(None, last);
+        spans.end_where(|_| true, last, "never");
         let mut events = spans.events;
         for actor in 0..self.actors().len() as u16 {
             let args = json!({ "name": told.names.of(actor) });
@@ -95,15 +105,13 @@ impl Spans<'_> {
         }
     }
 
-    /// Ends what an actor was doing when it died, or what everybody was doing when the run ended.
-    fn end_all(&mut self, of: Option<u16>, ts: u64) {
-        let (ended, open) = std::mem::take(&mut self.open)
-            .into_iter()
-            .partition(|((actor, ..), _)| of.is_none_or(|of| of == *actor));
-        self.open = open;
-        let ended: BTreeMap<(u16, Kind, u32), String> = ended;
-        for ((actor, kind, call), name) in ended {
-            self.events.push(span("e", kind, actor, call, ts, &name, json!({ "ends": "never" })));
+    /// Ends the spans that `are` chosen, none of which has an answer.
+    fn end_where(&mut self, are: impl Fn((u16, Kind, u32)) -> bool, ts: u64, how: &str) {
+        let ended: Vec<_> = self.open.keys().copied().filter(|span| are(*span)).collect();
+        for key in ended {
+            let Some(name) = self.open.remove(&key) else { continue };
+            let (actor, kind, call) = key;
+            self.events.push(span("e", kind, actor, call, ts, &name, json!({ "ends": how })));
         }
     }
 

@@ -138,6 +138,7 @@ fn whole(system: &System, variant: &Variant, seed: u64, strategy: Strategy) -> T
         requests: None,
         jobs: 1,
         enough: Vec::new(),
+        coverage: false,
         shard: Shard::WHOLE,
     };
     let (start, broken) = (measure::clock(), Cell::new(false));

@@ -5,6 +5,7 @@
 
 mod campaign;
 mod check;
+mod coverage;
 mod explore;
 mod help;
 mod inference;

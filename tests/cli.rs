@@ -388,6 +388,27 @@ fn a_script_is_told_of_every_fault_that_met_nobody() {
     assert_eq!(notes(&format!("{down}, {{ kind = \"crash\", on = \"relay\", at = \"2s\" }}")), 1);
 }
 
+#[test]
+fn a_search_tells_which_calls_met_which_faults() {
+    let folder = scratch("coverage");
+    let args = ["--runs", "200", "--faults", "delay,lose_reply,crash_after", "--coverage"];
+    let json = explore(&folder, &args).json();
+    let calls = json["coverage"]["calls"].as_array().unwrap().clone();
+    let put = calls.iter().find(|one| one["caller"] == "web" && one["call"] == "r2.put");
+    let put = put.unwrap_or_else(|| panic!("no upload in {calls:?}"));
+    let times = |fault: &str| put["faults"][fault].as_u64().unwrap();
+    assert!(times("delay") > 0 && times("lose_reply") > 0 && times("crash_after") > 0, "{put}");
+    assert!(times("delay") < put["calls"].as_u64().unwrap(), "{put}");
+    assert_eq!(put["faults"].as_object().unwrap().len(), 3, "{put}");
+    let few = explore(&folder, &["--runs", "1", "--coverage"]).json();
+    assert!(!few["coverage"]["untried"].as_array().unwrap().is_empty(), "one run tries little");
+    assert_eq!(explore(&folder, &["--runs", "1"]).json()["coverage"], Value::Null);
+    let args = ["explore", "relay", "--runs", "1", "--coverage"];
+    let text = thunderhead(&folder, &args).stdout;
+    assert!(text.contains("web → r2.put") && text.contains("too few calls to tell"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+}
+
 /// Every span that a trace for Perfetto begins ends, on the track on which it began and not earlier.
 #[test]
 fn spans_of_a_trace_for_perfetto_begin_and_end() {

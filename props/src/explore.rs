@@ -13,6 +13,7 @@ use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
 };
 
+use crate::coverage::Coverage;
 use crate::guided::Guided;
 use crate::promise::{Name, Violation};
 use crate::quiet::quietly;
@@ -51,6 +52,8 @@ pub struct Search<'a> {
     pub jobs: usize,
     /// The search ends once one of these promises is broken.
     pub enough: Vec<Name>,
+    /// Whether to note which calls met which faults.
+    pub coverage: bool,
     /// The part of the seeds that is played; other strategies are played as a whole.
     pub shard: Shard,
 }
@@ -68,6 +71,8 @@ pub struct Findings {
     pub seen: Vec<(Name, u64)>,
     /// The smallest failure for every promise that was broken.
     pub broken: Vec<Broken>,
+    /// Which calls met which faults, if that was asked for.
+    pub coverage: Option<Coverage>,
 }
 
 /// A promise that was broken, and the smallest run found that breaks it.
@@ -192,10 +197,11 @@ impl Search<'_> {
         Ok(self.findings(tally, complete))
     }
 
-    fn findings(&self, tally: Tally<'_>, complete: Option<bool>) -> Findings {
+    fn findings(&self, mut tally: Tally<'_>, complete: Option<bool>) -> Findings {
         let (runs, trace_hash, seen) = (tally.runs(), tally.trace_hash(), tally.seen());
+        let coverage = tally.take_coverage();
         let broken = quietly(|| tally.smallest(|promise, case| self.shrink(promise, case)));
-        Findings { runs, trace_hash, complete, seen, broken }
+        Findings { runs, trace_hash, complete, seen, broken, coverage }
     }
 
     /// The faults that the run of `seed` may draw.
@@ -299,8 +305,13 @@ impl Search<'_> {
         let violations = self.system.judge_drawn(self.variant, &scenario, &run);
         let broken: Vec<Name> = violations.into_iter().map(|v| v.promise).collect();
         let seen = self.system.sometimes().map(|(_, seen)| seen.of(&run.trace)).collect();
+        let coverage = self.coverage.then(|| {
+            let mut coverage = Coverage::default();
+            coverage.add(&run.trace, scenario.drawn_faults);
+            coverage
+        });
         let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
-        Ok((Record { hash: run.trace.hash(), seed, seen, broken, case }, run))
+        Ok((Record { hash: run.trace.hash(), seed, seen, broken, case, coverage }, run))
     }
 
     /// Deals a batch to the threads and collects the results in the batch's order.

@@ -112,9 +112,11 @@
 //! * `platform.rs`: the promises of the platform, which every system is judged by.
 //! * `search.rs`: what a seed stands for. `strategy.rs`: the proptest strategy. `guided.rs`: a search that learns.
 //! * [`explore`]: a whole search, which counts runs and shrinks the smallest failure of each promise.
+//! * [`coverage`]: which calls met which faults in a search.
 //! * `tests/systems/every.rs`: what is tried on every registered system.
 
 mod convergence;
+pub mod coverage;
 pub mod explore;
 mod free;
 mod guided;

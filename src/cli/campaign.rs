@@ -83,6 +83,7 @@ impl Asked {
             requests: None,
             jobs: 1,
             enough: Vec::new(),
+            coverage: false,
             shard,
         })
     }

@@ -180,6 +180,7 @@ fn one<'a>(
             requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough: enough.clone(),
+            coverage: false,
             shard: Shard::WHOLE,
         };
         let before = line.runs;

@@ -14,7 +14,7 @@ use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
 use super::worker::Loaded;
-use super::{Answer, CliError, Given, input, model, output};
+use super::{Answer, CliError, Given, coverage, input, model, output};
 use crate::failure::Found;
 use crate::report;
 
@@ -57,6 +57,9 @@ pub struct Args {
     /// The whole history of each failure, not only what led to it.
     #[arg(long)]
     history: bool,
+    /// Tell which calls met which faults, and what was never tried.
+    #[arg(long, conflicts_with = "resume")]
+    coverage: bool,
     /// Keep in this file how far the search has come; if there is one, go on from there.
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
@@ -114,6 +117,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         requests,
         jobs: jobs(args.jobs),
         enough: Vec::new(),
+        coverage: args.coverage,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
     let watch = Stopwatch::start();
@@ -238,7 +242,7 @@ fn text(
         let _ = writeln!(text, "  seen {times:>7} times: {name}");
     }
     let _ = writeln!(text, "  trace hash {}", findings.trace_hash);
-    text
+    text + &findings.coverage.as_ref().map_or(String::new(), coverage::text)
 }
 
 /// One line for each of several failures, before they are told one by one.
@@ -301,6 +305,7 @@ fn document(
         "sometimes": findings.seen.iter().map(|(name, times)| json!({
             "promise": name, "invariant": name, "times": times,
         })).collect::<Vec<_>>(),
+        "coverage": findings.coverage.as_ref().map(coverage::document),
         "violations": violations.map(|(broken, file)| violation(search, broken, file.as_deref())).collect::<Vec<_>>(),
     })
 }

@@ -7,6 +7,7 @@ use thunderhead_sim::{Case, Run, SetupError, TraceHash};
 use super::Broken;
 use super::saved::{Saved, SavedError, SavedFailures};
 use super::shard::BLOCK;
+use crate::coverage::Coverage;
 use crate::promise::{Name, Violation};
 use crate::system::System;
 
@@ -18,6 +19,8 @@ pub struct Record {
     pub broken: Vec<Name>,
     /// Present when a promise is broken.
     pub case: Option<Case>,
+    /// Present when it was asked for.
+    pub coverage: Option<Coverage>,
 }
 
 /// A failure that was made small.
@@ -39,6 +42,7 @@ pub struct Tally<'a> {
     blocks: Vec<TraceHash>,
     seen: Vec<u64>,
     broken: BTreeMap<Name, Failures>,
+    coverage: Option<Coverage>,
 }
 
 #[derive(Default)]
@@ -52,7 +56,7 @@ impl<'a> Tally<'a> {
     pub fn new(system: &'a System, keep: usize) -> Tally<'a> {
         let seen = vec![0; system.sometimes().count()];
         let (blocks, broken) = (Vec::new(), BTreeMap::new());
-        Tally { system, keep, runs: 0, first: None, blocks, seen, broken }
+        Tally { system, keep, runs: 0, first: None, blocks, seen, broken, coverage: None }
     }
 
     pub fn add(&mut self, record: Record) {
@@ -66,6 +70,9 @@ impl<'a> Tally<'a> {
         }
         for (count, seen) in self.seen.iter_mut().zip(record.seen) {
             *count += u64::from(seen);
+        }
+        if let Some(coverage) = record.coverage {
+            self.coverage.get_or_insert_default().merge(coverage);
         }
         let Some(case) = record.case else { return };
         for promise in record.broken {
@@ -135,6 +142,10 @@ impl<'a> Tally<'a> {
 
     pub fn trace_hash(&self) -> TraceHash {
         self.blocks.iter().copied().reduce(TraceHash::then).unwrap_or_default()
+    }
+
+    pub fn take_coverage(&mut self) -> Option<Coverage> {
+        self.coverage.take()
     }
 
     pub fn is_broken(&self, promise: &str) -> bool {

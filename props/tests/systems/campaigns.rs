@@ -18,13 +18,14 @@ fn search(strategy: Strategy, shard: &str) -> Search<'static> {
         requests: None,
         jobs: 1,
         enough: Vec::new(),
+        coverage: false,
         shard: shard.parse().expect("a shard"),
     }
 }
 
 /// All there is to know about what was found.
 fn all(findings: &Findings) -> String {
-    let Findings { runs, trace_hash, complete, seen, broken } = findings;
+    let Findings { runs, trace_hash, complete, seen, broken, .. } = findings;
     let broken: Vec<_> = broken
         .iter()
         .map(|b| (&b.violation, &b.also, b.times, b.seed, b.shrunk_from, &b.case.tape))

@@ -149,11 +149,13 @@ impl Isolate {
             }
             holder.get::<_, Option<String>>("answer").map_err(told)
         });
-        match (host.condemned(), answer?) {
-            (Some(reason), _) => Err(reason.into()),
-            (None, Some(answer)) => Ok(answer),
-            (None, None) => Err("it waits for something that never comes; only what is there at once can be awaited".into()),
+        if let Some(reason) = host.condemned() {
+            return Err(reason);
         }
+        answer?.ok_or_else(|| {
+            "it waits for something that never comes; only what is there at once can be awaited"
+                .into()
+        })
     }
 
     /// What the program exports, as the prelude describes it.

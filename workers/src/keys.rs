@@ -145,10 +145,9 @@ mod tests {
                  "ai": { "binding": "AI" }, "assets": { "directory": "public" } }"#,
         );
         let notes = config.unwrap().notes();
-        assert_eq!(notes.len(), 4, "{notes:?}");
+        assert_eq!(notes.len(), 3, "{notes:?}");
         assert!(notes[0].contains("`AI`") && notes[0].contains("throw"), "{notes:?}");
-        assert!(notes[1].contains("files are not served"), "{notes:?}");
-        assert!(notes[2].contains("`build`"), "{notes:?}");
-        assert!(notes[3].contains("`r2_bucket`") && notes[3].contains("r2_buckets"), "{notes:?}");
+        assert!(notes[1].contains("`build`"), "{notes:?}");
+        assert!(notes[2].contains("`r2_bucket`") && notes[2].contains("r2_buckets"), "{notes:?}");
     }
 }

@@ -18,6 +18,8 @@ use crate::view;
 
 /// The names of the file, in the order in which they are looked for.
 const NAMES: [&str; 3] = ["storm.ts", "storm.mjs", "storm.js"];
+/// A promise is shown so many moments at once: more would take much memory.
+const AT_ONCE: usize = 50;
 /// The moods of a host outside, as they are drawn.
 pub const MOODS: [&str; 4] = ["fine", "slow", "failing", "limited"];
 
@@ -222,18 +224,19 @@ fn judged(
 ) -> Result<(), Finding> {
     // A moment is just behind its event; the last one has no event.
     let end = trace.events().len();
-    let views: Vec<Value> =
-        moments.iter().map(|at| view::before(trace, (at + 1).min(end))).collect();
-    let question = json!({ "kind": kind, "name": name, "moments": views });
-    let answer = asked(code, "judge", &question).and_then(|text| parsed(&text));
-    match answer {
-        Ok(None) => Ok(()),
-        Ok(Some(Broken { at, message })) => match moments.get(at).filter(|at| **at < end) {
-            Some(event) => Err(Finding::at(*event, message)),
-            None => Err(Finding::missing(message)),
-        },
-        Err(why) => Err(Finding::missing(why)),
+    for moments in moments.chunks(AT_ONCE) {
+        let views: Vec<Value> =
+            moments.iter().map(|at| view::before(trace, (at + 1).min(end))).collect();
+        let question = json!({ "kind": kind, "name": name, "moments": views });
+        let answer = asked(code, "judge", &question).and_then(|text| parsed(&text));
+        let broken: Option<Broken> = answer.map_err(Finding::missing)?;
+        let Some(Broken { at, message }) = broken else { continue };
+        return Err(match moments.get(at).filter(|at| **at < end) {
+            Some(event) => Finding::at(*event, message),
+            None => Finding::missing(message),
+        });
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ mod arena;
 mod assets;
 mod bindings;
 mod code;
+mod common_js;
 mod config;
 mod environment;
 mod esbuild;

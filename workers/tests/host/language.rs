@@ -193,3 +193,31 @@ fn work_that_is_not_awaited_is_cancelled_and_told_but_wait_until_goes_on() {
     assert!(text.contains("effect") && text.contains("r2.put bucket/kept"), "{text}");
     assert!(text.contains("1 operation that was not awaited, cancelled"), "{text}");
 }
+
+#[test]
+fn modules_with_require_and_exports_are_read_without_a_bundler() {
+    let files = [
+        (
+            "index.js",
+            "import greet, { loud } from 'greet';
+             import * as all from './lib/tools.cjs';
+             export default { fetch: () => new Response([greet('ann'), loud('bob'), all.two, all.default.one].join()) };",
+        ),
+        ("node_modules/greet/package.json", r#"{ "main": "main.js" }"#),
+        (
+            "node_modules/greet/main.js",
+            "'use strict';\nconst { shout } = require('./shout');\nconst os = require('os');
+             module.exports = function greet(name) { return 'hello ' + name; };
+             module.exports.loud = (name) => shout(module.exports(name)) + typeof os.EOL;",
+        ),
+        ("node_modules/greet/shout.js", "exports.shout = (text) => text.toUpperCase();"),
+        ("lib/tools.cjs", "module.exports = { one: 1, two: 2 };"),
+    ];
+    let files = files.map(|(name, text)| (name.to_string(), text.to_string()));
+    let files = thunderhead_workers::Files::Memory(files.into());
+    let config = r#"{ "main": "index.js", "name": "web" }"#;
+    let config = thunderhead_workers::Config::parse("wrangler.json", config).unwrap();
+    let app = std::sync::Arc::new(thunderhead_workers::App::new(config, files).unwrap());
+    let run = crate::support::play(&app, &[("GET", "/", "")]);
+    assert_eq!(crate::support::answers(&run), ["200 hello ann,HELLO BOBstring,2,1"]);
+}

@@ -218,6 +218,6 @@ fn modules_with_require_and_exports_are_read_without_a_bundler() {
     let config = r#"{ "main": "index.js", "name": "web" }"#;
     let config = thunderhead_workers::Config::parse("wrangler.json", config).unwrap();
     let app = std::sync::Arc::new(thunderhead_workers::App::new(config, files).unwrap());
-    let run = crate::support::play(&app, &[("GET", "/", "")]);
-    assert_eq!(crate::support::answers(&run), ["200 hello ann,HELLO BOBstring,2,1"]);
+    let run = play(&app, &[("GET", "/", "")]);
+    assert_eq!(answers(&run), ["200 hello ann,HELLO BOBstring,2,1"]);
 }

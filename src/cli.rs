@@ -22,6 +22,7 @@ mod run;
 mod serve;
 mod stopwatch;
 mod trace;
+mod types;
 #[cfg(not(feature = "workers"))]
 mod without_workers;
 mod worker;
@@ -116,6 +117,8 @@ enum ProjectCommand {
     Every(Command),
     /// Write a crate with a small system of your own to begin from.
     New(new::Args),
+    /// Write the types for `storm.ts` into the folder of a Worker.
+    Types(types::Args),
     /// Say what is in images (runs thunderhead-model).
     Classify(inference::Args),
     /// Get the weights of the classifier (fetch), or describe them (info); runs thunderhead-model.
@@ -268,6 +271,7 @@ pub fn project(models: Option<Models>) -> ExitCode {
             Err(error) => Err(error),
         },
         ProjectCommand::New(args) => new::new(args),
+        ProjectCommand::Types(args) => types::types(args),
         ProjectCommand::Classify(args) | ProjectCommand::Model(args) => {
             as_json |= args.want_json();
             match inference::run() {

@@ -151,6 +151,46 @@ fn the_examples_answer_in_the_calm() {
 }
 
 #[test]
+fn files_of_assets_are_served_and_what_is_bound_nearby_is_played_too() {
+    let config = r#""name": "site", "assets": { "directory": "public", "binding": "FILES" },
+        "services": [{ "binding": "GONE", "service": "gone" }]"#;
+    let source = "export default { fetch: (request, env) => env.FILES.fetch('http://x/about') };";
+    let folder = worker("worker-assets", config, source, Some("GET /\n###\nGET /api\n"));
+    std::fs::create_dir(folder.join("public")).unwrap();
+    for name in ["index", "about"] {
+        std::fs::write(folder.join(format!("public/{name}.html")), name).unwrap();
+    }
+    let done = thunderhead(&folder, &["run", "."]);
+    assert!(done.stdout.contains("GET /\n  200 index\nGET /api\n  200 about\n"), "{}", done.stdout);
+    assert!(done.stderr.contains("no Worker `gone` in the folders nearby"), "{}", done.stderr);
+    let done = thunderhead(root(), &["run", "examples/workers/two-workers/shop"]);
+    assert!(done.stderr.contains("the Worker `stock` is played with it"), "{}", done.stderr);
+}
+
+#[test]
+fn a_storm_ts_is_judged_by_its_promises_and_has_types() {
+    let config = r#""name": "echo""#;
+    let folder = worker("worker-storm-ts", config, HELLO, None);
+    let storm = "import { storm } from 'thunderhead';
+        export default storm({
+          workload({ rng, client }) { client.get('/' + rng.pick(['a', 'b'])); },
+          eventually: { 'b is never asked for': ({ requests }) => requests.every((one) => one.path !== '/b') },
+        });";
+    std::fs::write(folder.join("storm.ts"), storm).unwrap();
+    let done = thunderhead(&folder, &["explore", ".", "--runs", "30", "--json"]);
+    assert_eq!(done.code, 1, "{}", done.stderr);
+    assert_eq!(done.json()["violations"][0]["promise"], "b is never asked for");
+    assert_eq!(thunderhead(&folder, &["types"]).code, 0);
+    let types = std::fs::read_to_string(folder.join("thunderhead.d.ts")).unwrap();
+    assert!(types.contains("declare module \"thunderhead\""), "{types}");
+    let wrong = "export default {\n  workload() {\n    nothing();\n  },\n};";
+    std::fs::write(folder.join("storm.ts"), wrong).unwrap();
+    let done = thunderhead(&folder, &["explore", "."]);
+    assert_eq!(done.code, 2, "{}", done.stdout);
+    assert!(done.stderr.contains("storm.ts:3:"), "{}", done.stderr);
+}
+
+#[test]
 fn run_shows_what_a_client_of_a_websocket_has_said_and_received() {
     let done = thunderhead(root(), &["run", "examples/workers/chat-in-storage"]);
     let ben = "WEBSOCKET /room?name=ben\n  101\n  > \"hello, ann\"\n  < \

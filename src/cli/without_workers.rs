@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use thunderhead_props::System;
-use thunderhead_sim::{ClientRequest, Cloud};
+use thunderhead_sim::{ClientRequest, Cloud, Trace};
 
 /// A Worker, of which there is none.
 #[derive(Debug)]
@@ -23,6 +23,10 @@ impl Worker {
     }
 
     pub fn notes(&self) -> Vec<String> {
+        match *self {}
+    }
+
+    pub fn notes_on(&self, _trace: &Trace) -> Vec<String> {
         match *self {}
     }
 

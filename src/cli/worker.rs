@@ -107,8 +107,10 @@ impl Loaded {
         let calm = Calm::of(&self.worker)?;
         let failed: Vec<&Answered> = calm.answered.iter().filter(|one| one.failed()).collect();
         let endless = calm.logs.iter().any(|line| line.contains(EXCEEDED));
+        let told = |note: String| format!("note: {}", printable(&note));
+        let strange = self.worker.notes_on(&calm.run.trace).into_iter().map(told);
         if failed.is_empty() && !endless {
-            return Ok(Vec::new());
+            return Ok(strange.collect());
         }
         let folder = input::shown(&self.folder);
         let told =
@@ -128,7 +130,7 @@ impl Loaded {
             )));
         }
         let notes = failed.iter().map(|one| format!("note: fails in the calm: {}", told(one)));
-        Ok(notes.collect())
+        Ok(strange.chain(notes).collect())
     }
 }
 
@@ -203,7 +205,10 @@ pub fn run(program: &str, loaded: &Loaded, wide: bool) -> Result<Answer, CliErro
         "leftBehind": left,
         "traceHash": run.trace.hash(),
     });
-    Ok(Answer { text, json, code: 0, notes: loaded.notes() })
+    let mut notes = loaded.notes();
+    let strange = worker.notes_on(&run.trace);
+    notes.extend(strange.iter().map(|note| format!("note: {}", printable(note))));
+    Ok(Answer { text, json, code: 0, notes })
 }
 
 /// What to type next, and how to write requests if there are none.
@@ -317,7 +322,7 @@ fn logs(run: &Run) -> Vec<String> {
     lines.collect()
 }
 
-/// The objects in buckets and the rows in tables, a line each.
+/// The objects in buckets, the values in namespaces and the rows in tables, a line each.
 fn left_behind(run: &Run) -> Vec<String> {
     let contents = history::contents(&run.trace);
     let objects = contents.iter().map(|stored| {
@@ -331,5 +336,8 @@ fn left_behind(run: &Run) -> Vec<String> {
             held.row.iter().map(|(name, value)| format!("{name} = {value}")).collect();
         format!("{} {}: {}", held.owner, held.table, cells.join(", "))
     });
-    objects.chain(rows).collect()
+    let namespaces = history::namespaces(&run.trace);
+    let values =
+        namespaces.iter().map(|((namespace, key), value)| format!("kv {namespace}/{key} {value}"));
+    objects.chain(values).chain(rows).collect()
 }

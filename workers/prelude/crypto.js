@@ -1,7 +1,7 @@
 // Randomness, digests and keyed codes. What is missing says so when it is called.
 import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
-import { bufferOf, fromHex } from "thunderhead:text";
+import { atob, btoa, bufferOf, fromHex } from "thunderhead:text";
 
 function randomUUID() {
   const text = natives.unique();
@@ -21,21 +21,47 @@ const secrets = new WeakMap();
 
 export class CryptoKey {}
 
-function needHmac(algorithm, operation) {
-  if (nameOf(algorithm) !== "HMAC") throw new DOMException(`crypto.subtle.${operation} with ${nameOf(algorithm)} is not simulated; HMAC is.`, "NotSupportedError");
+// What keys are made for. Of ciphers there are keys and nothing else.
+const KEYS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
+const notSimulated = (what, instead) => new DOMException(`crypto.subtle.${what} is not simulated; ${instead}.`, "NotSupportedError");
+
+function need(algorithms, algorithm, operation) {
+  const name = nameOf(algorithm);
+  if (!algorithms.includes(name)) throw notSimulated(`${operation} with ${name}`, `${algorithms.join(", ")} ${algorithms.length > 1 ? "are" : "is"}`);
+  return name;
 }
 
+const fromBase64Url = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0)).buffer;
+const toBase64Url = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+
 async function importKey(format, data, algorithm, extractable, usages) {
-  needHmac(algorithm, "importKey");
-  if (format !== "raw") throw new DOMException(`crypto.subtle.importKey of the format ${format} is not simulated; raw is.`, "NotSupportedError");
-  const hash = nameOf(algorithm.hash);
-  const key = Object.assign(new CryptoKey(), { type: "secret", extractable, algorithm: { name: "HMAC", hash: { name: hash } }, usages });
-  secrets.set(key, { bytes: bufferOf(data).slice(0), hash });
+  const name = need(KEYS, algorithm, "importKey");
+  if (format !== "raw" && format !== "jwk") throw notSimulated(`importKey of the format ${format}`, "raw and jwk are");
+  if (format === "jwk" && data?.kty !== "oct") throw new DOMException(`Invalid JSON Web Key: "kty" must be "oct".`, "DataError");
+  const bytes = format === "raw" ? bufferOf(data).slice(0) : fromBase64Url(data.k);
+  const hash = name === "HMAC" ? nameOf(algorithm.hash) : null;
+  const described = { name, ...(hash ? { hash: { name: hash }, length: bytes.byteLength * 8 } : name.startsWith("AES") ? { length: bytes.byteLength * 8 } : {}) };
+  const key = Object.assign(new CryptoKey(), { type: "secret", extractable, algorithm: described, usages });
+  secrets.set(key, { bytes, hash });
   return key;
 }
 
+async function deriveBits(algorithm, key, length) {
+  const name = need(["PBKDF2", "HKDF"], algorithm, "deriveBits");
+  const { salt, info = new Uint8Array(0), iterations = 1 } = algorithm;
+  if (name === "PBKDF2" && iterations > 100_000) throw new DOMException(`Pbkdf2 failed: iteration counts above 100000 are not supported (requested ${iterations}).`, "NotSupportedError");
+  const extra = name === "HKDF" ? [bufferOf(info)] : [];
+  return natives.derive(nameOf(algorithm.hash), iterations, length / 8, secrets.get(key).bytes, bufferOf(salt ?? new Uint8Array(0)), ...extra);
+}
+
+const lengthOf = ({ length, hash }) => length ?? (/384|512/.test(nameOf(hash)) ? 1024 : 512);
+
+async function deriveKey(algorithm, key, wanted, extractable, usages) {
+  return importKey("raw", await deriveBits(algorithm, key, lengthOf(wanted)), wanted, extractable, usages);
+}
+
 async function sign(algorithm, key, data) {
-  needHmac(algorithm, "sign");
+  need(["HMAC"], algorithm, "sign");
   const { bytes, hash } = secrets.get(key);
   return natives.hmac(hash, bytes, bufferOf(data));
 }
@@ -57,21 +83,21 @@ const subtle = {
   timingSafeEqual,
 };
 async function generateKey(algorithm, extractable, usages) {
-  needHmac(algorithm, "generateKey");
-  const size = (algorithm.length ?? (nameOf(algorithm.hash) === "SHA-512" || nameOf(algorithm.hash) === "SHA-384" ? 1024 : 512)) / 8;
-  return importKey("raw", getRandomValues(new Uint8Array(size)), algorithm, extractable, usages);
+  need(KEYS.filter((name) => !["PBKDF2", "HKDF"].includes(name)), algorithm, "generateKey");
+  return importKey("raw", getRandomValues(new Uint8Array(lengthOf(algorithm) / 8)), algorithm, extractable, usages);
 }
 
 async function exportKey(format, key) {
-  if (!key.extractable) throw new DOMException("Attempt to export non-extractable HMAC key.", "InvalidAccessError");
-  if (format !== "raw") throw new DOMException(`crypto.subtle.exportKey to the format ${format} is not simulated; raw is.`, "NotSupportedError");
-  return secrets.get(key).bytes.slice(0);
+  if (!key.extractable) throw new DOMException(`Attempt to export non-extractable ${key.algorithm.name} key.`, "InvalidAccessError");
+  if (format !== "raw" && format !== "jwk") throw notSimulated(`exportKey to the format ${format}`, "raw and jwk are");
+  const { bytes } = secrets.get(key);
+  return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ext: true, key_ops: [...key.usages] };
 }
-Object.assign(subtle, { generateKey, exportKey });
+Object.assign(subtle, { generateKey, exportKey, deriveBits, deriveKey });
 
-for (const name of ["encrypt", "decrypt", "deriveKey", "deriveBits", "wrapKey", "unwrapKey"]) {
-  subtle[name] = async () => {
-    throw new DOMException(`crypto.subtle.${name} is not simulated.`, "NotSupportedError");
+for (const name of ["encrypt", "decrypt", "wrapKey", "unwrapKey"]) {
+  subtle[name] = async (algorithm) => {
+    throw notSimulated(`${name} with ${nameOf(algorithm)}`, "digests, HMAC, PBKDF2 and HKDF are");
   };
 }
 

@@ -13,6 +13,7 @@ import { delivered, handed } from "thunderhead:queue";
 import { serve } from "thunderhead:rpc";
 import { received, routeOf, serviceOf } from "thunderhead:service";
 import { DurableObjectState } from "thunderhead:storage";
+import { ask } from "thunderhead:storm";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
@@ -257,6 +258,8 @@ export const hooks = {
     }
     return undefined;
   },
+  // A question to `storm.ts`.
+  ask: (kind, json) => ask(program, kind, json),
   describe() {
     const exported = typeof program.default === "function" ? program.default.prototype : program.default;
     const classes = Object.entries(program).filter(([name, value]) => name !== "default" && typeof value === "function");

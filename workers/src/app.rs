@@ -43,45 +43,37 @@ struct Class {
 }
 
 /// The names of the simulator's own actors, which no Worker can have.
-const RESERVED: [&str; 8] = ["ai", "client", "cloud", "d1", "kv", "queues", "r2", "workflows"];
+const RESERVED: [&str; 9] =
+    ["ai", "client", "cloud", "d1", "internet", "kv", "queues", "r2", "workflows"];
 
 impl App {
-    /// The Worker in a folder, in one of its environments if one is named. It is bundled by the esbuild that is
-    /// installed there, as wrangler does; without one its modules are read as they are. The error says what keeps it
-    /// from running.
+    /// The Worker in a folder, in one of its environments if one is named. The error says what keeps it from running.
     pub fn load(folder: &Path, environment: Option<&str>) -> Result<App, String> {
-        let config = Config::read(folder, environment)?;
+        App::of_config(folder, Config::read(folder, environment)?)
+    }
+
+    /// The Worker in a folder, whose configuration was read.
+    pub(crate) fn of_config(folder: &Path, config: Config) -> Result<App, String> {
         let told = |why| format!("{}: {why}", folder.display());
-        let files = Files::Folder(folder.into());
-        present(&config, &files).map_err(told)?;
-        match esbuild::installed(folder).filter(|_| !config.no_bundle) {
-            Some(esbuild) => {
-                let bundle = Bundle::of(&esbuild, folder, &config).map_err(told)?;
-                let (main, map) = (bundle.main(), Some(bundle.map()));
-                App::of(config, bundle.files(), main, map).map_err(told)
-            }
-            None => App::new(config, files).map_err(told),
-        }
+        App::of(config, |config| program(folder, config)).map_err(told)
     }
 
     /// A Worker of this configuration, whose files are read from `files`.
     pub fn new(config: Config, files: Files) -> Result<App, String> {
-        present(&config, &files)?;
-        let main = config.main.clone();
-        App::of(config, files, &main, None)
+        App::of(config, |config| {
+            present(config, &files)?;
+            compiled(config, files, &config.main, None)
+        })
     }
 
     fn of(
         mut config: Config,
-        files: Files,
-        main: &str,
-        map: Option<SourceMap>,
+        program: impl FnOnce(&Config) -> Result<Code, String>,
     ) -> Result<App, String> {
         if RESERVED.contains(&&*config.name) {
             config.name.push_str("-worker");
         }
-        let sources = Sources::new(files, Rules::of_config(&config.rules))?;
-        let code = Arc::new(Code::compile(sources, main, map, config.bindings().to_string())?);
+        let code = Arc::new(program(&config)?);
         let described = Isolate::new(&code)?.describe()?;
         let exports: Exports =
             serde_json::from_str(&described).map_err(|error| error.to_string())?;
@@ -135,18 +127,10 @@ impl App {
     /// Refuses what the configuration names and the program does not have.
     fn check(&self) -> Result<(), String> {
         let main = &self.config.main;
-        for object in &self.config.durable_objects.bindings {
-            if let Some(script) =
-                object.script_name.as_ref().filter(|script| **script != self.config.name)
-            {
-                return Err(format!(
-                    "`{}` is a class of the Worker `{script}`, and only one Worker is simulated",
-                    object.name
-                ));
-            }
+        for object in self.config.own_objects() {
             self.class(&object.name, &object.class_name)?;
         }
-        for workflow in &self.config.workflows {
+        for workflow in self.config.own_workflows() {
             let class = self.class(&workflow.binding, &workflow.class_name)?;
             if !class.run {
                 return Err(format!(
@@ -192,4 +176,28 @@ fn present(config: &Config, files: &Files) -> Result<(), String> {
             Err(format!("there is no file `{}`, which the configuration calls `main`", config.main))
         }
     }
+}
+
+/// The program of a folder. It is bundled by the esbuild that is installed there, as wrangler does; without one its
+/// modules are read as they are.
+pub fn program(folder: &Path, config: &Config) -> Result<Code, String> {
+    let files = Files::Folder(folder.into());
+    present(config, &files)?;
+    match esbuild::installed(folder).filter(|_| !config.no_bundle) {
+        Some(esbuild) => {
+            let bundle = Bundle::of(&esbuild, folder, config)?;
+            compiled(config, bundle.files(), bundle.main(), Some(bundle.map()))
+        }
+        None => compiled(config, files, &config.main, None),
+    }
+}
+
+fn compiled(
+    config: &Config,
+    files: Files,
+    main: &str,
+    map: Option<SourceMap>,
+) -> Result<Code, String> {
+    let sources = Sources::new(files, Rules::of_config(&config.rules))?;
+    Code::compile(sources, main, map, config.bindings().to_string())
 }

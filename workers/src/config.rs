@@ -5,11 +5,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use thunderhead_sim::queue::ConsumerConfig;
 use thunderhead_sim::r2::EventType;
-use thunderhead_sim::workflow::WorkflowConfig;
+use thunderhead_sim::workflow::{self, WorkflowConfig};
 
+use crate::assets::{Assets, AssetsConfig};
+use crate::neighbours::Wanted;
 use crate::rules::Rule;
 use crate::{environment, jsonc, migrations, secrets};
 
@@ -27,12 +29,16 @@ pub struct Config {
     pub(crate) workflows: Vec<Workflow>,
     pub(crate) d1_databases: Vec<Database>,
     pub(crate) kv_namespaces: Vec<Namespace>,
-    analytics_engine_datasets: Vec<Named>,
-    ratelimits: Vec<RateLimit>,
-    version_metadata: Option<Named>,
+    pub(crate) analytics_engine_datasets: Vec<Named>,
+    pub(crate) ratelimits: Vec<RateLimit>,
+    pub(crate) version_metadata: Option<Named>,
     pub(crate) services: Vec<Service>,
+    pub(crate) assets: Option<AssetsConfig>,
+    /// The files that are served.
+    #[serde(skip)]
+    pub(crate) files: Assets,
     migrations: Vec<Migration>,
-    compatibility_flags: Vec<String>,
+    pub(crate) compatibility_flags: Vec<String>,
     pub(crate) vars: BTreeMap<String, Value>,
     pub(crate) triggers: Triggers,
     /// Whether the main module is taken as it is.
@@ -100,6 +106,24 @@ pub(crate) struct Object {
     pub(crate) name: String,
     pub(crate) class_name: String,
     pub(crate) script_name: Option<String>,
+    /// The name of the class on the cloud, if it is not that of the binding.
+    #[serde(skip)]
+    pub(crate) namespace: Option<String>,
+    /// Whether it is there for another Worker alone.
+    #[serde(skip)]
+    pub(crate) unbound: bool,
+}
+
+impl Object {
+    /// The name of the class on the cloud.
+    pub fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether it is a class of the Worker that is bound to it.
+    pub fn is_of(&self, worker: &str) -> bool {
+        self.script_name.as_ref().is_none_or(|script| script == worker)
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -107,6 +131,8 @@ pub(crate) struct Workflow {
     pub(crate) binding: String,
     pub(crate) name: String,
     pub(crate) class_name: String,
+    /// The Worker whose class it is, if it is another.
+    pub(crate) script_name: Option<String>,
     #[serde(default)]
     limits: WorkflowLimits,
 }
@@ -121,7 +147,10 @@ impl Workflow {
     /// As the simulator takes it; `local` is the emulator on a developer's machine.
     pub fn config(&self, local: bool) -> WorkflowConfig {
         let config = if local { WorkflowConfig::miniflare() } else { WorkflowConfig::default() };
-        WorkflowConfig { step_limit: self.limits.steps.unwrap_or(config.step_limit), ..config }
+        let step_limit = self.limits.steps.unwrap_or(config.step_limit);
+        // Programs that go by the documentation take "exists" at its word.
+        let options = workflow::Options { exists_means_made: true, ..config.options };
+        WorkflowConfig { step_limit, options, ..config }
     }
 }
 
@@ -142,21 +171,21 @@ pub(crate) struct Triggers {
 
 /// A binding of which nothing but its name matters.
 #[derive(Clone, Debug, Deserialize)]
-struct Named {
-    binding: String,
+pub(crate) struct Named {
+    pub(crate) binding: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct RateLimit {
-    name: String,
-    simple: SimpleLimit,
+pub(crate) struct RateLimit {
+    pub(crate) name: String,
+    pub(crate) simple: SimpleLimit,
 }
 
 /// So many calls in so many seconds.
 #[derive(Clone, Debug, Deserialize)]
-struct SimpleLimit {
-    limit: u64,
-    period: u64,
+pub(crate) struct SimpleLimit {
+    pub(crate) limit: u64,
+    pub(crate) period: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -177,8 +206,8 @@ impl Namespace {
 pub(crate) struct Service {
     pub(crate) binding: String,
     pub(crate) service: String,
-    entrypoint: Option<String>,
-    props: Option<Value>,
+    pub(crate) entrypoint: Option<String>,
+    pub(crate) props: Option<Value>,
 }
 
 /// A migration of classes of objects; those that are new without `sqlite` keep keys and values alone.
@@ -239,6 +268,53 @@ impl Consumer {
 const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 impl Config {
+    /// Whether there is a file in a folder.
+    pub fn is_in(folder: &Path) -> bool {
+        NAMES.iter().any(|name| folder.join(name).is_file())
+    }
+
+    /// The workflows that are its own.
+    pub(crate) fn own_workflows(&self) -> impl Iterator<Item = &Workflow> {
+        let own = |script: &String| *script == self.name;
+        self.workflows.iter().filter(move |one| one.script_name.as_ref().is_none_or(own))
+    }
+
+    /// The objects whose classes are its own.
+    pub(crate) fn own_objects(&self) -> impl Iterator<Item = &Object> {
+        self.durable_objects.bindings.iter().filter(|object| object.is_of(&self.name))
+    }
+
+    /// What it needs of other Workers.
+    pub(crate) fn wanted(&self) -> Vec<Wanted<'_>> {
+        let services = self.services.iter().map(|service| &service.service);
+        let objects = &self.durable_objects.bindings;
+        let classes = objects.iter().filter_map(|object| object.script_name.as_ref());
+        let workflows = self.workflows.iter().filter_map(|flow| flow.script_name.as_ref());
+        let names = services.chain(classes).chain(workflows).filter(|name| **name != self.name);
+        let queues = self.queues.producers.iter().map(|producer| &producer.queue);
+        let is_consumed =
+            |queue: &&String| self.queues.consumers.iter().any(|one| one.queue == **queue);
+        let queues = queues.filter(|queue| !is_consumed(queue));
+        let names = names.map(|name| Wanted::Worker(name));
+        names.chain(queues.map(|queue| Wanted::Consumer(queue))).collect()
+    }
+
+    /// The name on the cloud of a class of its own, for another Worker, which calls it `wanted`.
+    pub(crate) fn namespace_of(&mut self, class: &str, wanted: &str) -> String {
+        if let Some(known) = self.own_objects().find(|object| object.class_name == class) {
+            return known.namespace().into();
+        }
+        let namespace = format!("{}-{wanted}", self.name);
+        self.durable_objects.bindings.push(Object {
+            name: namespace.clone(),
+            class_name: class.into(),
+            script_name: None,
+            namespace: None,
+            unbound: true,
+        });
+        namespace
+    }
+
     /// Reads the file in a folder, for an environment if one is named.
     pub fn read(folder: &Path, environment: Option<&str>) -> Result<Config, String> {
         for name in NAMES {
@@ -249,9 +325,12 @@ impl Config {
                 Err(error) => return Err(format!("{}: {error}", path.display())),
             };
             let told = |why| format!("{}: {why}", path.display());
+            // What the template generator fills in.
+            let text = text.replace("<WORKER_NAME>", "worker");
             let mut config = Config::parse_for(name, &text, environment).map_err(told)?;
             config.vars.extend(secrets::read(folder, environment));
             config.d1_migrations = migrations::read(folder, &config)?;
+            config.serve_files(folder);
             return Ok(config);
         }
         Err(format!(
@@ -259,6 +338,11 @@ impl Config {
             folder.display(),
             NAMES.join(", ")
         ))
+    }
+
+    /// That of a module that is no Worker.
+    pub(crate) fn of_module(main: &str) -> Config {
+        Config { name: "storm".into(), main: main.into(), ..Config::default() }
     }
 
     /// Reads the text of a file of that name.
@@ -311,55 +395,19 @@ impl Config {
             .any(|migration| migration.new_classes.iter().any(|new| new == class))
     }
 
-    /// The name of the Worker, and what `env` is made of, for the prelude.
-    pub fn bindings(&self) -> Value {
-        let node = self.compatibility_flags.iter().any(|flag| flag == "nodejs_compat");
-        json!({ "name": self.name, "node": node, "all": self.all_bindings() })
+    fn serve_files(&mut self, folder: &Path) {
+        let Some(assets) = &self.assets else { return };
+        self.files = Assets::read(folder, assets);
+        if let Some(directory) = self.files.directory().filter(|_| self.files.is_empty()) {
+            self.noticed.push(format!(
+                "`assets.directory`: there are no files in `{directory}`; if a build makes them, run it first"
+            ));
+        }
     }
 
-    /// What needs no service: it is all in the isolate.
-    fn small_bindings(&self) -> Vec<Value> {
-        let analytics = self.analytics_engine_datasets.iter();
-        let analytics = analytics.map(|set| json!({ "kind": "analytics", "name": set.binding }));
-        let limits = self.ratelimits.iter().map(|RateLimit { name, simple }| {
-            json!({ "kind": "rateLimit", "name": name, "limit": simple.limit, "period": simple.period })
-        });
-        let version = self.version_metadata.iter();
-        let version = version.map(|named| json!({ "kind": "version", "name": named.binding }));
-        analytics.chain(limits).chain(version).collect()
-    }
-
-    fn all_bindings(&self) -> Value {
-        let bound =
-            |kind: &str, name: &str, to: &str| json!({ "kind": kind, "name": name, "to": to });
-        let mut all: Vec<Value> = Vec::new();
-        all.extend(self.r2_buckets.iter().map(|r2| bound("r2", &r2.binding, r2.bucket())));
-        all.extend(
-            self.queues.producers.iter().map(|queue| bound("queue", &queue.binding, &queue.queue)),
-        );
-        all.extend(
-            self.durable_objects
-                .bindings
-                .iter()
-                .map(|object| bound("object", &object.name, &object.name)),
-        );
-        all.extend(self.workflows.iter().map(|flow| bound("workflow", &flow.binding, &flow.name)));
-        let kv = self.kv_namespaces.iter();
-        all.extend(kv.map(|kv| bound("kv", &kv.binding, kv.namespace())));
-        all.extend(self.small_bindings());
-        all.extend(self.d1_databases.iter().map(|d1| bound("d1", &d1.binding, d1.database())));
-        all.extend(self.services.iter().map(|Service { binding, service, entrypoint, props }| {
-            json!({ "kind": "service", "name": binding, "to": service, "entrypoint": entrypoint, "props": props })
-        }));
-        let vars = self.vars.iter();
-        all.extend(
-            vars.map(|(name, value)| json!({ "kind": "value", "name": name, "value": value })),
-        );
-        let missing = self.missing().into_iter();
-        all.extend(
-            missing.map(|(name, what)| json!({ "kind": "missing", "name": name, "what": what })),
-        );
-        all.into()
+    /// The name of the host that the binding of the assets leads to.
+    pub(crate) fn assets_host(&self) -> String {
+        format!("{}-assets", self.name)
     }
 }
 

@@ -91,6 +91,7 @@ impl Bundle {
             "--define:process.env.NODE_ENV=\"production\"",
             "--external:cloudflare:*",
             "--external:node:*",
+            "--external:thunderhead",
             "--entry-names=[name]",
             "--asset-names=[name]-[hash]",
             "--color=false",

@@ -133,6 +133,31 @@ impl Isolate {
         }
     }
 
+    /// Asks `storm.ts` a question, whose answer may wait for nothing but microtasks.
+    pub fn ask(&self, kind: &str, json: &str) -> Result<String, String> {
+        let (host, code) = (self.host(), &self.core().code);
+        host.checks.set(0);
+        let answer = self.core().with(|ctx, hooks| {
+            let told = |error| code.describe(ctx, error);
+            let ask: Function = hooks.get("ask").map_err(told)?;
+            let holder: Object = ask.call((kind, json)).map_err(told)?;
+            drain(ctx, host);
+            if let Some(error) = holder.get::<_, Option<String>>("error").map_err(told)? {
+                let stack: String = holder.get("stack").map_err(told)?;
+                let place = code.place(&stack).map_or(String::new(), |place| format!("{place}: "));
+                return Err(format!("{place}{error}"));
+            }
+            holder.get::<_, Option<String>>("answer").map_err(told)
+        });
+        if let Some(reason) = host.condemned() {
+            return Err(reason);
+        }
+        answer?.ok_or_else(|| {
+            "it waits for something that never comes; only what is there at once can be awaited"
+                .into()
+        })
+    }
+
     /// What the program exports, as the prelude describes it.
     pub fn describe(&self) -> Result<String, String> {
         self.core().with(|ctx, hooks| {

@@ -8,13 +8,12 @@ use crate::config::Config;
 
 /// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
 /// such table.
-const MISSING: [(&str, &str); 15] = [
+const MISSING: [(&str, &str); 14] = [
     ("ai", "Workers AI"),
     ("vectorize", "Vectorize"),
     ("hyperdrive", "Hyperdrive"),
     ("browser", "Browser Rendering"),
     ("images", "Images"),
-    ("assets", "static assets"),
     ("send_email", "Email Routing"),
     ("dispatch_namespaces", "Workers for Platforms"),
     ("mtls_certificates", "client certificates"),
@@ -68,9 +67,10 @@ const WITHOUT: [(&str, &str); 6] = [
 ];
 
 /// The keys that are read.
-const READ: [&str; 19] = [
+const READ: [&str; 20] = [
     "alias",
     "analytics_engine_datasets",
+    "assets",
     "d1_databases",
     "define",
     "durable_objects",
@@ -117,8 +117,6 @@ impl Config {
             let file = &self.file;
             if let Some((_, what)) = WITHOUT.iter().find(|(known, _)| known == key) {
                 notes.push(format!("{file}: `{key}` is not simulated: {what}"));
-            } else if key == "assets" && self.others[key].get("binding").is_none() {
-                notes.push(format!("{file}: `{key}` is not simulated: its files are not served"));
             } else if !DEPLOYMENT.contains(&&**key)
                 && !MISSING.iter().any(|(known, _)| known == key)
             {
@@ -147,10 +145,9 @@ mod tests {
                  "ai": { "binding": "AI" }, "assets": { "directory": "public" } }"#,
         );
         let notes = config.unwrap().notes();
-        assert_eq!(notes.len(), 4, "{notes:?}");
+        assert_eq!(notes.len(), 3, "{notes:?}");
         assert!(notes[0].contains("`AI`") && notes[0].contains("throw"), "{notes:?}");
-        assert!(notes[1].contains("files are not served"), "{notes:?}");
-        assert!(notes[2].contains("`build`"), "{notes:?}");
-        assert!(notes[3].contains("`r2_bucket`") && notes[3].contains("r2_buckets"), "{notes:?}");
+        assert!(notes[1].contains("`build`"), "{notes:?}");
+        assert!(notes[2].contains("`r2_bucket`") && notes[2].contains("r2_buckets"), "{notes:?}");
     }
 }

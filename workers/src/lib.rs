@@ -38,7 +38,10 @@
 
 mod app;
 mod arena;
+mod assets;
+mod bindings;
 mod code;
+mod common_js;
 mod config;
 mod environment;
 mod esbuild;
@@ -52,8 +55,10 @@ mod keys;
 mod migrations;
 mod mount;
 mod natives;
+mod neighbours;
 mod object;
 mod ops;
+mod outside;
 mod package;
 mod platform;
 mod prelude;
@@ -63,7 +68,9 @@ mod secrets;
 mod source_map;
 mod sources;
 mod storm_http;
+mod storm_ts;
 mod tsconfig;
+mod view;
 mod worker;
 
 pub use app::App;

@@ -2,7 +2,7 @@
 //! own, as isolates of a Worker are; so is every object and every instance of a workflow.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,34 +38,35 @@ const ENTRYPOINT: &str = "thunderhead-entrypoint";
 impl App {
     /// Adds the Worker and all that it is bound to.
     pub fn mount(self: &Arc<App>, cloud: &mut Cloud) {
-        self.mount_on(&Platform::Production, cloud);
+        mount(std::slice::from_ref(self), cloud);
     }
 
     /// Adds it as the runtime of a developer's machine would run it: services answer as the local emulator does, and
     /// one isolate has the handlers, the objects and the workflows. Only in the calm is that any use: whatever
     /// crashes, the isolate lives on.
     pub fn mount_locally(self: &Arc<App>, cloud: &mut Cloud) {
-        self.mount_on(&Platform::Local(Rc::default()), cloud);
+        let platform = Platform::Local(Rc::default());
+        services(std::slice::from_ref(self), &platform, cloud);
+        self.mount_on(&platform, cloud);
     }
 
     fn mount_on(self: &Arc<App>, platform: &Platform, cloud: &mut Cloud) {
-        self.services(platform, cloud);
-        for binding in &self.config().durable_objects.bindings {
+        for binding in self.config().own_objects() {
             let (isolates, class) = (self.isolates(platform), binding.clone());
             let sqlite = self.config().has_sqlite(&class.class_name);
             if self.has_alarm(&class.class_name) {
                 let make = move |state, env| {
                     WorkerObject::<true>::construct(&isolates, &class, sqlite, state, env)
                 };
-                cloud.durable_object_with(&binding.name, make);
+                cloud.durable_object_with(binding.namespace(), make);
             } else {
                 let make = move |state, env| {
                     WorkerObject::<false>::construct(&isolates, &class, sqlite, state, env)
                 };
-                cloud.durable_object_with(&binding.name, make);
+                cloud.durable_object_with(binding.namespace(), make);
             }
         }
-        for workflow in &self.config().workflows {
+        for workflow in self.config().own_workflows() {
             let (isolates, class, name) =
                 (self.isolates(platform), workflow.class_name.clone(), workflow.name.clone());
             let body = move |env, event, step| {
@@ -76,7 +77,24 @@ impl App {
         }
         if self.handles("fetch") {
             let lives = Lives::of_worker(self.isolates(platform), self.name());
-            cloud.worker(self.name()).fetch(move |env, request| serve(lives.clone(), env, request));
+            let files = self.config().files.clone();
+            cloud.worker(self.name()).fetch(move |env, request| {
+                let file = files.before(&request);
+                let lives = lives.clone();
+                async move {
+                    match file {
+                        Some(file) => Ok(file),
+                        None => serve(lives, env, request).await,
+                    }
+                }
+            });
+        }
+        if self.config().files.directory().is_some() {
+            let files = self.config().files.clone();
+            cloud.outside(&self.config().assets_host(), move |_, request| {
+                let response = files.answer(&request);
+                async move { Ok(response) }
+            });
         }
         let consumers = &self.config().queues.consumers;
         if !consumers.is_empty() {
@@ -108,50 +126,71 @@ impl App {
     pub fn cron(&self) -> String {
         format!("{}-scheduled", self.name())
     }
+}
 
-    /// Buckets, queues and databases.
-    fn services(&self, platform: &Platform, cloud: &mut Cloud) {
-        let (config, local) = (self.config(), platform.is_local());
-        let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
-        for consumer in &config.queues.consumers {
-            queues.insert(&consumer.queue, 0);
-            queues.extend(consumer.dead_letter_queue.iter().map(|queue| (&**queue, 0)));
-        }
-        queues.extend(config.r2_notifications.iter().map(|told| (&*told.queue, 0)));
-        for producer in &config.queues.producers {
-            queues.insert(&producer.queue, producer.delivery_delay);
-        }
-        for (queue, delay) in queues {
-            let delivery_delay = Duration::from_secs(delay);
-            let config = if local { QueueConfig::miniflare() } else { QueueConfig::default() };
-            cloud.queue(queue, QueueConfig { delivery_delay, ..config });
-        }
-        let buckets: BTreeMap<&str, ()> =
-            config.r2_buckets.iter().map(|r2| (r2.bucket(), ())).collect();
-        for bucket in buckets.into_keys() {
-            let told = config.r2_notifications.iter().filter(|told| told.bucket == bucket);
-            let rules = told.map(|told| Rule {
-                prefix: told.prefix.as_deref().map(Into::into),
-                suffix: told.suffix.as_deref().map(Into::into),
-                ..Rule::new(&told.queue, told.events.clone())
-            });
-            let options = r2::Options {
-                miniflare_part_etags: local,
-                miniflare_storage_class: local,
-                ..r2::Options::default()
-            };
-            cloud.bucket(bucket, BucketConfig { rules: rules.collect(), options });
-        }
-        let databases: BTreeMap<&str, ()> =
-            config.d1_databases.iter().map(|d1| (d1.database(), ())).collect();
-        for database in databases.into_keys() {
-            cloud.d1(database);
+/// Adds several Workers, which may be bound to each other and share what they are bound to.
+pub fn mount(apps: &[Arc<App>], cloud: &mut Cloud) {
+    services(apps, &Platform::Production, cloud);
+    apps.iter().for_each(|app| app.mount_on(&Platform::Production, cloud));
+}
+
+/// Buckets, queues and databases, each once.
+fn services(apps: &[Arc<App>], platform: &Platform, cloud: &mut Cloud) {
+    let local = platform.is_local();
+    let configs = || apps.iter().map(|app| app.config());
+    let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
+    for consumer in configs().flat_map(|config| &config.queues.consumers) {
+        queues.insert(&consumer.queue, 0);
+        queues.extend(consumer.dead_letter_queue.iter().map(|queue| (&**queue, 0)));
+    }
+    let told = configs().flat_map(|config| &config.r2_notifications);
+    queues.extend(told.map(|told| (&*told.queue, 0)));
+    for producer in configs().flat_map(|config| &config.queues.producers) {
+        queues.insert(&producer.queue, producer.delivery_delay);
+    }
+    for (queue, delay) in queues {
+        let delivery_delay = Duration::from_secs(delay);
+        let config = if local { QueueConfig::miniflare() } else { QueueConfig::default() };
+        cloud.queue(queue, QueueConfig { delivery_delay, ..config });
+    }
+    let buckets: BTreeSet<&str> =
+        configs().flat_map(|config| &config.r2_buckets).map(|r2| r2.bucket()).collect();
+    for bucket in buckets {
+        let told = configs().flat_map(|config| &config.r2_notifications);
+        let rules = told.filter(|told| told.bucket == bucket).map(|told| Rule {
+            prefix: told.prefix.as_deref().map(Into::into),
+            suffix: told.suffix.as_deref().map(Into::into),
+            ..Rule::new(&told.queue, told.events.clone())
+        });
+        let options = r2::Options {
+            miniflare_part_etags: local,
+            miniflare_storage_class: local,
+            ..r2::Options::default()
+        };
+        cloud.bucket(bucket, BucketConfig { rules: rules.collect(), options });
+    }
+    databases(apps, cloud);
+    let namespaces: BTreeSet<&str> =
+        configs().flat_map(|config| &config.kv_namespaces).map(|kv| kv.namespace()).collect();
+    namespaces.into_iter().for_each(|namespace| cloud.kv(namespace));
+}
+
+fn databases(apps: &[Arc<App>], cloud: &mut Cloud) {
+    let mut databases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for config in apps.iter().map(|app| app.config()) {
+        for database in config.d1_databases.iter().map(|d1| d1.database()) {
             let migrations = config.d1_migrations.get(database).into_iter().flatten();
-            cloud.migrate(database, &migrations.map(String::as_str).collect::<Vec<_>>());
+            let migrations: Vec<&str> = migrations.map(String::as_str).collect();
+            // Each of several Workers may have the same files.
+            let known = databases.entry(database).or_default();
+            if known.is_empty() {
+                *known = migrations;
+            }
         }
-        let namespaces: BTreeMap<&str, ()> =
-            config.kv_namespaces.iter().map(|kv| (kv.namespace(), ())).collect();
-        namespaces.into_keys().for_each(|namespace| cloud.kv(namespace));
+    }
+    for (database, migrations) in databases {
+        cloud.d1(database);
+        cloud.migrate(database, &migrations);
     }
 }
 

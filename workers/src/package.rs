@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// The conditions of `exports` that hold for a Worker, those first that are made for one.
-const CONDITIONS: [&str; 6] = ["workerd", "worker", "browser", "import", "module", "default"];
+const CONDITIONS: [&str; 7] =
+    ["workerd", "worker", "browser", "import", "module", "default", "require"];
 /// Where packages lie.
 pub const FOLDER: &str = "node_modules";
 

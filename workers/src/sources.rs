@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::files::{Files, plain};
 use crate::rules::{Kind, Rules};
 use crate::tsconfig::Paths;
-use crate::{package, prelude};
+use crate::{common_js, package, prelude};
 
 /// The files of a program, and how they become modules.
 #[derive(Clone, Debug)]
@@ -116,6 +116,7 @@ impl Sources {
                 match Path::new(name).extension().and_then(|end| end.to_str()) {
                     Some("json") => Ok(format!("export default {text};")),
                     Some(end @ ("ts" | "mts" | "tsx")) => javascript(name, &text, end == "tsx"),
+                    _ if common_js::is(&text) => Ok(common_js::module(&text)),
                     _ => Ok(text),
                 }
             }

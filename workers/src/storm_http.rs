@@ -3,14 +3,16 @@
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
 //! later, `### ignore table.column` does not compare a column with the calm, and `SCHEDULED * * * * *` fires a cron
-//! trigger. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
+//! trigger. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use thunderhead_sim::{Conversation, Request, WEBSOCKET};
+use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
+
+use crate::outside::Described;
 
 /// One entry of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +66,24 @@ pub struct Storm {
     pub entries: Vec<Entry>,
     /// What is ignored, with the line that says so: columns, and promises by their names.
     pub ignored: Vec<(usize, String)>,
+    /// What hosts outside answer.
+    pub outside: Vec<Described>,
+}
+
+/// What stands between two lines `###`.
+enum Part {
+    Entry(Entry),
+    Outside(Described),
+}
+
+impl Storm {
+    fn add(&mut self, part: Option<Part>) {
+        match part {
+            Some(Part::Entry(entry)) => self.entries.push(entry),
+            Some(Part::Outside(described)) => self.outside.push(described),
+            None => {}
+        }
+    }
 }
 
 /// What is sent when there is no file.
@@ -83,14 +103,14 @@ pub fn parse(text: &str) -> Result<Storm, StormHttpError> {
             lines.push((at, filled(line, &variables, at)?));
             continue;
         };
-        storm.entries.extend(entry(&lines, after.take())?);
+        storm.add(part(&lines, after.take())?);
         lines.clear();
         let title = title.trim();
         after = delay(at, title)?;
         let ignored = title.strip_prefix("ignore ").map(|what| (at, what.trim().to_string()));
         storm.ignored.extend(ignored);
     }
-    storm.entries.extend(entry(&lines, after)?);
+    storm.add(part(&lines, after)?);
     match storm.entries.is_empty() {
         false => Ok(storm),
         true => Err(StormHttpError { line: 1, why: "there is no request, such as `GET /`".into() }),
@@ -176,10 +196,10 @@ fn is_comment(line: &str) -> bool {
     line.starts_with('#') || line.starts_with("//")
 }
 
-fn entry(
+fn part(
     lines: &[(usize, Cow<str>)],
     after: Option<Duration>,
-) -> Result<Option<Entry>, StormHttpError> {
+) -> Result<Option<Part>, StormHttpError> {
     let lines = lines.iter().map(|(at, line)| (*at, &**line));
     let says_nothing =
         |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
@@ -188,8 +208,19 @@ fn entry(
     let wrong = |why: String| StormHttpError { line, why };
     let (method, target) = first.trim().split_once(' ').unwrap_or((first.trim(), ""));
     let target = target.trim();
-    if method == "SCHEDULED" {
-        return Ok(Some(Entry { after, event: Event::Scheduled(target.into()), line }));
+    match method {
+        "SCHEDULED" => {
+            let entry = Entry { after, event: Event::Scheduled(target.into()), line };
+            return Ok(Some(Part::Entry(entry)));
+        }
+        "OUTSIDE" => {
+            let mut described = Described::parse(target).map_err(wrong)?;
+            described.headers = headers(&mut lines)?;
+            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
+            described.body = text.join("\n").trim_end().into();
+            return Ok(Some(Part::Outside(described)));
+        }
+        _ => {}
     }
     if method.is_empty() || !method.chars().all(|c| c.is_ascii_uppercase()) {
         return Err(wrong(format!(
@@ -204,19 +235,7 @@ fn entry(
     if let Some(host) = host {
         request.headers.set("host", host);
     }
-    for (at, header) in lines.by_ref().take_while(|(_, line)| !line.trim().is_empty()) {
-        if is_comment(header) {
-            continue;
-        }
-        let Some((name, value)) =
-            header.split_once(':').filter(|(name, _)| !name.trim().contains(' '))
-        else {
-            let why =
-                format!("`{}` is no header; an empty line stands before the body", header.trim());
-            return Err(StormHttpError { line: at, why });
-        };
-        request.headers.append(name.trim(), value.trim());
-    }
+    headers(&mut lines)?.iter().for_each(|(name, value)| request.headers.append(name, value));
     let body: Vec<(usize, &str)> = lines.collect();
     let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n");
     if method == WEBSOCKET {
@@ -226,7 +245,28 @@ fn entry(
         })?;
     }
     request.body = text.trim_end().into();
-    Ok(Some(Entry { after, event: Event::Request(request), line }))
+    Ok(Some(Part::Entry(Entry { after, event: Event::Request(request), line })))
+}
+
+/// The headers, up to the empty line.
+fn headers<'a>(
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+) -> Result<Headers, StormHttpError> {
+    let mut headers = Headers::default();
+    for (line, header) in lines.take_while(|(_, line)| !line.trim().is_empty()) {
+        if is_comment(header) {
+            continue;
+        }
+        let Some((name, value)) =
+            header.split_once(':').filter(|(name, _)| !name.trim().contains(' '))
+        else {
+            let why =
+                format!("`{}` is no header; an empty line stands before the body", header.trim());
+            return Err(StormHttpError { line, why });
+        };
+        headers.append(name.trim(), value.trim());
+    }
+    Ok(headers)
 }
 
 /// How a whole address can begin.

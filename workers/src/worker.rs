@@ -1,14 +1,21 @@
 //! The folder of a Worker: the program, its requests, and the system that they make.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use thunderhead_props::{FREE, System, Variant};
-use thunderhead_sim::{ClientRequest, Cloud, Rng, Time, closest};
+use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
+use thunderhead_sim::{
+    ClientRequest, Cloud, Rng, Scenario, Source, Tape, Time, Trace, closest, simulate,
+};
 
 use crate::app::App;
+use crate::mount;
+use crate::neighbours::{self, Found, Wanted};
+use crate::outside::{INTERNET, Outside};
 use crate::storm_http::{self, Entry, Event, Storm};
+use crate::storm_ts::{Sent, StormTs};
 
 /// The name of the only variant.
 const VARIANT: &str = "worker";
@@ -26,34 +33,56 @@ const MOST: u32 = 4;
 /// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
 const ONE_BY_ONE: Duration = Duration::from_secs(60);
 
+/// The promises that are not judged if the calm breaks them.
+const CALM: [&str; 2] = ["every workflow ends", "no workflow fails unheard"];
+
 /// A Worker and the requests that are sent to it.
 #[derive(Clone, Debug)]
 pub struct Worker {
-    app: Arc<App>,
+    /// The one that requests are sent to, and those that it is bound to.
+    apps: Vec<Arc<App>>,
     storm: Arc<Storm>,
+    script: Option<Arc<StormTs>>,
+    outside: Outside,
     has_requests: bool,
+    /// The promises that the calm breaks, and how.
+    troubles: Vec<(Name, String)>,
 }
 
 impl Worker {
     /// Reads a folder: a configuration of wrangler's, the files that it names, and `storm.http` if there is one. The
     /// error says what keeps the Worker from running.
     pub fn load(folder: &Path, environment: Option<&str>) -> Result<Worker, String> {
-        let app = App::load(folder, environment)?;
+        let mut apps = Vec::new();
+        for Found { folder, config } in neighbours::read(folder, environment)? {
+            apps.push(Arc::new(App::of_config(&folder, config)?));
+        }
         let path = folder.join(STORM);
         let told = |why: String| format!("{}: {why}", path.display());
-        match std::fs::read_to_string(&path) {
-            Ok(text) => Worker::new(app, Some(&text)).map_err(told),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Worker::new(app, None),
-            Err(error) => Err(told(error.to_string())),
+        let worker = match std::fs::read_to_string(&path) {
+            Ok(text) => Worker::of(apps, Some(&text)).map_err(told)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Worker::of(apps, None)?,
+            Err(error) => return Err(told(error.to_string())),
+        };
+        match StormTs::load(folder)? {
+            Some(script) => {
+                worker.scripted(script).map_err(|why| format!("{}: {why}", folder.display()))
+            }
+            None => Ok(worker),
         }
     }
 
     /// A Worker and the text of its `storm.http`; without one, `GET /` is sent, or a cron trigger fires.
     pub fn new(app: App, storm: Option<&str>) -> Result<Worker, String> {
+        Worker::of(vec![Arc::new(app)], storm)
+    }
+
+    fn of(apps: Vec<Arc<App>>, storm: Option<&str>) -> Result<Worker, String> {
+        let app = &apps[0];
         let has_requests = storm.is_some();
         let storm = match storm {
             Some(text) => storm_http::parse(text).map_err(|error| error.to_string())?,
-            None => usual(&app)?,
+            None => usual(app)?,
         };
         for entry in &storm.entries {
             let handler = entry.event.handler();
@@ -62,26 +91,81 @@ impl Worker {
             }
         }
         for (line, what) in &storm.ignored {
-            let known = FREE.iter().any(|promise| promise.name == **what);
-            if !known && (what.contains(' ') || !what.contains('.')) {
-                let advice = closest(what, FREE.iter().map(|promise| &*promise.name));
-                return Err(format!(
-                    "line {line}: `{what}` is neither a column, as `table.column`, nor a promise; {advice}"
-                ));
+            can_be_ignored(what).map_err(|why| format!("line {line}: {why}"))?;
+        }
+        let outside = Outside::new(&storm.outside, None);
+        let storm = Arc::new(storm);
+        let worker =
+            Worker { apps, storm, script: None, outside, has_requests, troubles: Vec::new() };
+        Ok(worker.rehearsed())
+    }
+
+    /// The same Worker with a `storm.ts`, whose workload is sent if it has one.
+    fn scripted(self, script: StormTs) -> Result<Worker, String> {
+        let file = script.file();
+        for what in script.ignored() {
+            can_be_ignored(what).map_err(|why| format!("{file}: {why}"))?;
+        }
+        let mut rng = Rng::new(0);
+        for sent in if script.has_workload() { script.drawn(&mut rng)? } else { Vec::new() } {
+            let handler = if sent.is_scheduled() { "scheduled" } else { "fetch" };
+            if !self.app().handles(handler) {
+                return Err(format!("{file}: the Worker has no `{handler}` handler"));
             }
         }
-        Ok(Worker { app: Arc::new(app), storm: Arc::new(storm), has_requests })
+        let script = Arc::new(script);
+        let outside = Outside::new(&self.storm.outside, Some(script.clone()));
+        let has_requests = self.has_requests || script.has_workload();
+        Ok(Worker { script: Some(script), outside, has_requests, ..self }.rehearsed())
+    }
+
+    /// Plays the calm. A workflow that fails or waits there does so by its program, and not by a storm.
+    fn rehearsed(mut self) -> Worker {
+        let scenario = Scenario { requests: self.one_by_one(), ..Scenario::default() };
+        let source = Source::Tape(Tape::benign());
+        let played = quietly(|| simulate(&scenario, &source, &|cloud| self.mount(cloud)));
+        let Ok(run) = played else { return self };
+        let broken = judge(FREE.iter().copied().filter(|free| CALM.contains(&&*free.name)), &run);
+        let told = broken.into_iter().map(|one| (one.promise, one.finding.message));
+        self.troubles = told.collect();
+        self
+    }
+
+    /// The `storm.ts` whose workload is sent.
+    fn sender(&self) -> Option<&StormTs> {
+        self.script.as_deref().filter(|script| script.has_workload())
+    }
+
+    fn app(&self) -> &App {
+        &self.apps[0]
     }
 
     /// Its name in the configuration.
     pub fn name(&self) -> &str {
-        self.app.name()
+        self.app().name()
     }
 
     /// What its author should know about the configuration and the requests.
     pub fn notes(&self) -> Vec<String> {
-        let config = self.app.config();
-        let mut notes = config.notes();
+        let config = self.app().config();
+        let mut notes: Vec<String> =
+            self.apps.iter().flat_map(|app| app.config().notes()).collect();
+        let others = self.apps[1..].iter().map(|app| app.name());
+        notes.extend(others.map(|name| format!("the Worker `{name}` is played with it")));
+        notes.extend(self.troubles.iter().map(|(promise, why)| {
+            format!("*{promise}* is not judged, because the calm breaks it: {why}")
+        }));
+        for app in &self.apps {
+            let unknown = app.config().wanted().into_iter().filter_map(|wanted| match wanted {
+                Wanted::Worker(name) => Some(name),
+                Wanted::Consumer(_) => None,
+            });
+            let unknown: BTreeSet<&str> =
+                unknown.filter(|name| self.apps.iter().all(|app| app.name() != *name)).collect();
+            notes.extend(unknown.into_iter().map(|name| {
+                format!("there is no Worker `{name}` in the folders nearby: calls of it throw")
+            }));
+        }
         for entry in &self.storm.entries {
             if let Event::Scheduled(cron) = &entry.event
                 && !config.triggers.crons.contains(cron)
@@ -98,6 +182,23 @@ impl Worker {
         notes
     }
 
+    /// What its author should know about a run: hosts outside that it asks and that nothing describes.
+    pub fn notes_on(&self, trace: &Trace) -> Vec<String> {
+        let asked =
+            thunderhead_props::history::served(trace, INTERNET).map(|(_, request, _)| request);
+        let strange = asked.filter(|request| !self.outside.describes(request));
+        let strange: BTreeSet<(&str, &str)> = strange
+            .map(|request| (&*request.method, request.headers.get("host").unwrap_or_default()))
+            .collect();
+        let told = strange.into_iter().map(|(method, host)| {
+            format!(
+                "`{host}` is outside, and nothing says what it answers, so it answers 200 with `{{}}`; write \
+                 `OUTSIDE {method} https://{host}/* 200` and the answer into {STORM}"
+            )
+        });
+        told.collect()
+    }
+
     /// Whether the requests are from a file.
     pub fn has_requests(&self) -> bool {
         self.has_requests
@@ -105,7 +206,8 @@ impl Worker {
 
     /// Adds the Worker and all that it is bound to.
     pub fn mount(&self, cloud: &mut Cloud) {
-        self.app.mount(cloud);
+        mount::mount(&self.apps, cloud);
+        self.outside.mount(cloud);
     }
 
     /// The Worker as a system of that name, which was read from `origin`.
@@ -115,18 +217,54 @@ impl Worker {
         let system = System::new(name, "a Worker", variant)
             .read_from(origin, remedy)
             .with_workload(move |rng| drawn.workload(rng))
-            .with_smallest(move || vec![smallest.sent(&smallest.storm.entries[0], Time::ZERO)]);
-        self.storm.ignored.iter().fold(system, |system, (line, what)| {
-            let why = format!("line {line} of {STORM} says so");
+            .with_smallest(move || smallest.smallest());
+        let promises = self.script.iter().flat_map(|script| script.promises()).collect::<Vec<_>>();
+        let system = system.with_promises(&promises.iter().collect::<Vec<_>>());
+        let system = self.troubles.iter().fold(system, |system, (promise, why)| {
+            system.without(promise, format!("the calm breaks it: {why}"))
+        });
+        let lines = self.storm.ignored.iter();
+        let lines = lines.map(|(line, what)| (what, format!("line {line} of {STORM} says so")));
+        let script = self.script.iter().flat_map(|script| {
+            script.ignored().iter().map(|what| (what, format!("{} says so", script.file())))
+        });
+        lines.chain(script).fold(system, |system, (what, why)| {
             match FREE.iter().any(|promise| promise.name == **what) {
+                true if system.left_out().iter().any(|(name, _)| name == what) => system,
                 true => system.without(what, why),
                 false => system.ignoring(what.clone(), why),
             }
         })
     }
 
+    fn smallest(&self) -> Vec<ClientRequest> {
+        match self.sender() {
+            Some(script) => self.scripted_workload(script, &mut Rng::new(0)).drain(..1).collect(),
+            None => vec![self.sent(&self.storm.entries[0], Time::ZERO)],
+        }
+    }
+
+    /// What `storm.ts` sends. It was tried when the file was read, so an error now depends on what was drawn.
+    fn scripted_workload(&self, script: &StormTs, rng: &mut Rng) -> Vec<ClientRequest> {
+        let drawn = script.drawn(rng);
+        let drawn = drawn.unwrap_or_else(|why| panic!("{}: the workload: {why}", script.file()));
+        drawn.iter().map(|sent| self.scripted_request(sent)).collect()
+    }
+
+    fn scripted_request(&self, sent: &Sent) -> ClientRequest {
+        let event = match sent.is_scheduled() {
+            true => Event::Scheduled(sent.path.clone()),
+            false => Event::Request(sent.request()),
+        };
+        self.sent(&Entry { after: None, event, line: 0 }, sent.at())
+    }
+
     /// Every request of the file once, each as long after the one before it as the file says, or else long after it.
     pub fn one_by_one(&self) -> Vec<ClientRequest> {
+        if let Some(script) = self.sender() {
+            let drawn = self.scripted_workload(script, &mut Rng::new(0)).into_iter();
+            return drawn.map(|sent| ClientRequest { retries: 0, ..sent }).collect();
+        }
         let mut at = Time::ZERO;
         let mut requests = Vec::new();
         for entry in &self.storm.entries {
@@ -139,6 +277,9 @@ impl Worker {
     }
 
     fn workload(&self, rng: &mut Rng) -> Vec<ClientRequest> {
+        if let Some(script) = self.sender() {
+            return self.scripted_workload(script, rng);
+        }
         let all = u32::try_from(self.storm.entries.len()).unwrap_or(u32::MAX);
         let as_written = (2..=MOST).contains(&all) && rng.below(2) == 0;
         let count = if as_written { all } else { 1 + rng.below(MOST) };
@@ -159,17 +300,28 @@ impl Worker {
     fn sent(&self, entry: &Entry, at: Time) -> ClientRequest {
         match &entry.event {
             Event::Request(request) => {
-                let (request, to) = (request.clone(), Some(self.app.name().into()));
+                let (request, to) = (request.clone(), Some(self.app().name().into()));
                 ClientRequest { request, to, ..ClientRequest::new(at, "", "", "").retried(RETRIES) }
             }
             // A trigger that is missed is not made up for.
             Event::Scheduled(cron) => {
                 let path = format!("/{}", cron.replace(' ', "+"));
-                let to = Some(self.app.cron().into());
+                let to = Some(self.app().cron().into());
                 ClientRequest { to, ..ClientRequest::new(at, "SCHEDULED", &path, "") }
             }
         }
     }
+}
+
+/// Refuses what is neither a column nor a promise that comes for nothing.
+fn can_be_ignored(what: &str) -> Result<(), String> {
+    let known = FREE.iter().any(|promise| promise.name == *what);
+    let column = what.split_once('.').is_some_and(|(table, _)| !table.contains(' '));
+    if known || column {
+        return Ok(());
+    }
+    let advice = closest(what, FREE.iter().map(|promise| &*promise.name));
+    Err(format!("`{what}` is neither a column, as `table.column`, nor a promise; {advice}"))
 }
 
 /// What is sent when there is no file.

@@ -146,6 +146,12 @@ impl Env {
         self.world.state().record(self.host(), EventKind::Log { text: text.into() });
     }
 
+    /// Whether there is a worker of that name that serves requests.
+    pub fn serves(&self, worker: &str) -> bool {
+        let state = self.world.state();
+        state.hosts.named(worker).is_some_and(|host| state.host(host).fetch.is_some())
+    }
+
     /// Sends a request to a worker.
     pub fn fetch(
         &self,

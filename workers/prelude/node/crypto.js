@@ -52,14 +52,17 @@ export const timingSafeEqual = (one, two) => {
   return subtle.timingSafeEqual(one, two);
 };
 const missing = (name) => () => {
-  throw new Error(`node:crypto.${name} is not simulated; digests, HMAC and randomness are.`);
+  throw new Error(`node:crypto.${name} is not simulated; digests, HMAC, PBKDF2 and randomness are.`);
 };
 export const createCipheriv = missing("createCipheriv");
 export const createDecipheriv = missing("createDecipheriv");
 export const createSign = missing("createSign");
 export const createVerify = missing("createVerify");
-export const pbkdf2Sync = missing("pbkdf2Sync");
-export const pbkdf2 = missing("pbkdf2");
+export const pbkdf2Sync = (password, salt, iterations, length, algorithm) => Buffer.from(natives.derive(nameOf(algorithm), iterations, length, bytesOf(password), bytesOf(salt)));
+export const pbkdf2 = (password, salt, iterations, length, algorithm, done) => {
+  const derived = pbkdf2Sync(password, salt, iterations, length, algorithm);
+  queueMicrotask(() => done(null, derived));
+};
 export const scryptSync = missing("scryptSync");
 export const scrypt = missing("scrypt");
 export const generateKeyPairSync = missing("generateKeyPairSync");

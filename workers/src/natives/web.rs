@@ -8,7 +8,7 @@ use thunderhead_sim::EPOCH_MS;
 use url::Url;
 
 use super::convert::{body, global_scope, text};
-use super::digest::{digest, hmac};
+use super::digest::{digest, hkdf, hmac, pbkdf2};
 use crate::host::Host;
 
 pub fn install<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
@@ -76,7 +76,25 @@ fn codes<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
             found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
         )
     };
-    natives.set("hmac", Function::new(ctx.clone(), of)?)
+    natives.set("hmac", Function::new(ctx.clone(), of)?)?;
+    let of = move |ctx: Ctx<'js>,
+                   name: String,
+                   rounds: u32,
+                   length: usize,
+                   key: ArrayBuffer<'js>,
+                   salt: ArrayBuffer<'js>,
+                   info: Opt<ArrayBuffer<'js>>| {
+        let (key, salt) = (body(&key), body(&salt));
+        let found = match info.0 {
+            Some(info) => hkdf(&name, key.bytes(), salt.bytes(), body(&info).bytes(), length),
+            None => pbkdf2(&name, key.bytes(), salt.bytes(), rounds, length),
+        };
+        ArrayBuffer::new_copy(
+            ctx.clone(),
+            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
+        )
+    };
+    natives.set("derive", Function::new(ctx.clone(), of)?)
 }
 
 fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {

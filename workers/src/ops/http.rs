@@ -7,6 +7,7 @@ use url::{Position, Url};
 
 use super::Asked;
 use crate::failure::{to_json, type_error};
+use crate::outside::INTERNET;
 use crate::pump::Work;
 
 #[derive(Deserialize)]
@@ -30,10 +31,17 @@ fn thrown_by(error: &Error, bound: bool) -> Value {
 pub fn fetch(asked: Asked) -> Result<Work, Value> {
     let Fetch { service, url, method, headers } = asked.parse()?;
     let (url, bound) = (Url::parse(&url).map_err(type_error)?, service.is_some());
-    let to = service.unwrap_or_else(|| url.host_str().unwrap_or_default().to_string());
+    let host = url.host_str().unwrap_or_default();
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let mut request = Request::new(&method, path, asked.bytes.clone().unwrap_or(Body::empty()));
     request.headers = headers.into_iter().collect();
+    let to = service.unwrap_or_else(|| match asked.pump.env.serves(host) {
+        true => host.into(),
+        false => {
+            request.headers.set("host", &url[Position::BeforeHost..Position::AfterPort]);
+            INTERNET.into()
+        }
+    });
     let fetch = asked.pump.env.fetch(&to, request);
     Ok(Box::pin(async move {
         let response = fetch.await.map_err(|error| thrown_by(&error, bound))?;

@@ -112,3 +112,21 @@ fn a_write_beyond_the_limits_is_refused_in_the_platforms_words() {
         ]
     );
 }
+
+#[test]
+fn a_value_that_expires_is_not_left_behind() {
+    let app = load(
+        CONFIG,
+        "export default { async fetch(request, env) {
+           for (const key of ['kept', 'session', 'replaced']) await env.KV.put(key, 'v');
+           await env.KV.put('session', 'v', { expirationTtl: 60 });
+           await env.KV.put('replaced', 'v', { expirationTtl: 60 });
+           await env.KV.put('replaced', 'w');
+           return new Response('ok');
+         } };",
+    );
+    let run = crate::support::play(&app.unwrap(), &[("GET", "/", "")]);
+    let left = thunderhead_props::history::namespaces(&run.trace);
+    let keys: Vec<&str> = left.keys().map(|(_, key)| *key).collect();
+    assert_eq!(keys, ["kept", "replaced"]);
+}

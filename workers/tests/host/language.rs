@@ -78,6 +78,27 @@ fn addresses_texts_and_digests_are_those_of_the_web() {
 }
 
 #[test]
+fn keys_are_derived_from_passwords_and_cross_as_json() {
+    let said = value(
+        "(async () => {
+           const bytes = (text) => new TextEncoder().encode(text);
+           const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+           const password = await crypto.subtle.importKey('raw', bytes('password'), 'PBKDF2', false, ['deriveBits', 'deriveKey']);
+           const how = { name: 'PBKDF2', salt: bytes('salt'), iterations: 2, hash: 'SHA-256' };
+           const code = await crypto.subtle.deriveKey(how, password, { name: 'HMAC', hash: 'SHA-256', length: 256 }, true, ['sign']);
+           const jwk = await crypto.subtle.exportKey('jwk', code);
+           const again = await crypto.subtle.importKey('jwk', jwk, { name: 'HMAC', hash: 'SHA-256' }, true, ['sign']);
+           const [one, two] = [await crypto.subtle.sign('HMAC', code, bytes('a')), await crypto.subtle.sign('HMAC', again, bytes('a'))];
+           const refused = await crypto.subtle.encrypt({ name: 'AES-GCM' }, code, bytes('a')).catch((error) => error.message);
+           return [hex(await crypto.subtle.deriveBits(how, password, 64)), hex(one) === hex(two), refused];
+         })()",
+    );
+    let refused =
+        "crypto.subtle.encrypt with AES-GCM is not simulated; digests, HMAC, PBKDF2 and HKDF are.";
+    assert_eq!(said, format!("[\"ae4d0c95af6b46d3\",true,\"{refused}\"]"));
+}
+
+#[test]
 fn headers_are_sorted_joined_and_sent_back() {
     let source = "export default { async fetch(request) {
         return new Response(null, { status: 204, headers: { 'X-B': request.headers.get('x-a') + '!', 'x-a': '1' } }); } };";
@@ -171,4 +192,32 @@ fn work_that_is_not_awaited_is_cancelled_and_told_but_wait_until_goes_on() {
     assert_eq!(answers(&run), ["200 ok", "200 ok"]);
     assert!(text.contains("effect") && text.contains("r2.put bucket/kept"), "{text}");
     assert!(text.contains("1 operation that was not awaited, cancelled"), "{text}");
+}
+
+#[test]
+fn modules_with_require_and_exports_are_read_without_a_bundler() {
+    let files = [
+        (
+            "index.js",
+            "import greet, { loud } from 'greet';
+             import * as all from './lib/tools.cjs';
+             export default { fetch: () => new Response([greet('ann'), loud('bob'), all.two, all.default.one].join()) };",
+        ),
+        ("node_modules/greet/package.json", r#"{ "main": "main.js" }"#),
+        (
+            "node_modules/greet/main.js",
+            "'use strict';\nconst { shout } = require('./shout');\nconst os = require('os');
+             module.exports = function greet(name) { return 'hello ' + name; };
+             module.exports.loud = (name) => shout(module.exports(name)) + typeof os.EOL;",
+        ),
+        ("node_modules/greet/shout.js", "exports.shout = (text) => text.toUpperCase();"),
+        ("lib/tools.cjs", "module.exports = { one: 1, two: 2 };"),
+    ];
+    let files = files.map(|(name, text)| (name.to_string(), text.to_string()));
+    let files = thunderhead_workers::Files::Memory(files.into());
+    let config = r#"{ "main": "index.js", "name": "web" }"#;
+    let config = thunderhead_workers::Config::parse("wrangler.json", config).unwrap();
+    let app = std::sync::Arc::new(thunderhead_workers::App::new(config, files).unwrap());
+    let run = play(&app, &[("GET", "/", "")]);
+    assert_eq!(answers(&run), ["200 hello ann,HELLO BOBstring,2,1"]);
 }

@@ -8,6 +8,7 @@ mod hostile;
 mod kv;
 mod language;
 mod objects;
+mod outside;
 mod probes;
 mod second_series;
 mod services;

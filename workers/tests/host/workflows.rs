@@ -1,6 +1,8 @@
 //! Workflows whose bodies are JavaScript.
 
-use thunderhead_sim::End;
+use thunderhead_sim::{
+    ClientRequest, End, Fault, Scenario, ScriptedFault, Source, Tape, Time, simulate,
+};
 
 use crate::support::{answers, load, play};
 
@@ -58,4 +60,23 @@ fn an_error_that_is_not_to_be_retried_ends_the_workflow() {
     let said =
         history("await step.do('try', async () => { throw new NonRetryableError('never'); });");
     assert!(said.starts_with(r#"200 ["errored",null,"#) && said.contains("never"), "{said}");
+}
+
+#[test]
+fn an_instance_that_is_said_to_exist_is_there_in_the_end() {
+    let source = "import { WorkflowEntrypoint } from 'cloudflare:workers';
+        export class Flow extends WorkflowEntrypoint { async run() { await this.env.B.put('ran', 'yes'); } }
+        export default { fetch: (request, env) => env.W.create({ id: 'one' }).then(
+          () => new Response('created'), (error) => new Response(error.message)) };";
+    let app = load(CONFIG, source).unwrap();
+    for code in [0, 1] {
+        let once = ScriptedFault::once(Fault::FalseExists, "workflow.create");
+        let faults = vec![ScriptedFault { code: Some(code), ..once }];
+        let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+        let scenario = Scenario { requests, faults, ..Scenario::default() };
+        let source = Source::Tape(Tape::benign());
+        let run = simulate(&scenario, &source, &|cloud| app.mount(cloud)).unwrap();
+        assert!(answers(&run)[0].contains("already_exists"), "{}", run.trace);
+        assert!(run.trace.to_string().contains("r2.put bucket/ran"), "{}", run.trace);
+    }
 }

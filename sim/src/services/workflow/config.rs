@@ -125,6 +125,9 @@ pub struct Options {
     pub miniflare_status_has_step_outputs: bool,
     /// An instance that is parked is `waiting`, as documented, and not `running`, as observed.
     pub parked_is_waiting: bool,
+    /// Where a storm lets `create` say that an instance exists, there is one in the end. One project has reported the
+    /// contrary; no documentation tells a program to expect it.
+    pub exists_means_made: bool,
 }
 
 impl Options {
@@ -146,6 +149,7 @@ impl Options {
             miniflare_resume_never_throws: true,
             miniflare_status_has_step_outputs: true,
             parked_is_waiting: false,
+            exists_means_made: false,
         }
     }
 

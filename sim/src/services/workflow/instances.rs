@@ -73,6 +73,10 @@ impl Instances {
             let times = self.instances.values().map(|instance| instance.expires(settings));
             self.expires = times.min().unwrap_or(Time::NEVER);
         }
+        let anomaly = match settings.options.exists_means_made {
+            true => anomaly.map(|_| Anomaly::CreatedButExists),
+            false => anomaly,
+        };
         let reply = match op {
             Op::Create { options, .. } => self.create(now, options, anomaly, numbers),
             Op::CreateBatch { batch, .. } => self.create_batch(now, batch, anomaly, numbers),

@@ -1,0 +1,1 @@
+CREATE TABLE reservations (id INTEGER PRIMARY KEY, seat TEXT NOT NULL, holder TEXT NOT NULL);

@@ -1,0 +1,1 @@
+CREATE TABLE reservations (seat TEXT PRIMARY KEY, holder TEXT NOT NULL);

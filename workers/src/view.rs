@@ -1,0 +1,112 @@
+//! What the promises of `storm.ts` see of a run, as JSON.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+use thunderhead_props::history::{self, Ended, contents_before, exchanges, instances, rows_before};
+use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{Body, EventKind, Op, Trace, kv};
+
+use crate::outside::INTERNET;
+
+/// The moments at which something that is kept has changed: just behind these events, by their indices.
+pub fn moments(trace: &Trace) -> Vec<usize> {
+    let changes = trace.events().iter().enumerate().filter(|(_, event)| match event.kind {
+        EventKind::Rows { .. } => true,
+        EventKind::Effect { call, .. } => matches!(trace.op(call), Op::R2(_) | Op::Kv(_)),
+        EventKind::Return { call, .. } => matches!(trace.op(call), Op::Fetch { .. }),
+        _ => false,
+    });
+    changes.map(|(at, _)| at).collect()
+}
+
+/// Everything just before the event with that index.
+pub fn before(trace: &Trace, end: usize) -> Json {
+    let rows = rows_before(trace, end);
+    let rows = rows.iter().filter(|held| held.table != "_cf_METADATA").map(|held| {
+        let row: BTreeMap<&str, Json> =
+            held.row.iter().map(|(name, value)| (&**name, cell(value))).collect();
+        json!({ "owner": held.owner, "table": held.table, "row": row })
+    });
+    let contents = contents_before(trace, end);
+    let objects = contents.iter().map(
+        |stored| json!({ "bucket": stored.bucket, "key": stored.key(), "text": stored.text() }),
+    );
+    let values = values(trace, end).into_iter().map(|((namespace, key), value)| {
+        json!({ "namespace": namespace, "key": key, "value": text(value) })
+    });
+    let outside = history::served(trace, INTERNET).take_while(|(at, ..)| *at < end);
+    let outside = outside.map(|(_, request, response)| {
+        let url = format!("https://{}{}", request.headers.get("host").unwrap_or_default(), request.path);
+        json!({ "method": request.method, "url": url, "body": text(&request.body), "status": response.status })
+    });
+    let workflows = instances(trace).map(|one| {
+        let ended = one.ended.filter(|(at, _)| *at < end).map(|(_, ended)| ended);
+        json!({ "workflow": one.workflow, "id": one.id, "status": status(ended) })
+    });
+    json!({
+        "rows": rows.collect::<Vec<_>>(),
+        "objects": objects.collect::<Vec<_>>(),
+        "values": values.collect::<Vec<_>>(),
+        "requests": requests(trace, end),
+        "outside": outside.collect::<Vec<_>>(),
+        "workflows": workflows.collect::<Vec<_>>(),
+    })
+}
+
+/// The requests of clients, one for every try.
+fn requests(trace: &Trace, end: usize) -> Vec<Json> {
+    let sent = exchanges(trace).filter(|one| one.sent < end && one.from == "client");
+    let told = sent.map(|one| {
+        let response = one.response.filter(|_| one.ended.is_some_and(|at| at < end));
+        json!({
+            "method": one.request.method,
+            "path": one.request.path,
+            "body": text(&one.request.body),
+            "at": trace.events()[one.sent].at.unix_ms(),
+            "status": response.map(|response| response.status),
+            "answer": response.map(|response| text(&response.body)),
+        })
+    });
+    told.collect()
+}
+
+fn values(trace: &Trace, end: usize) -> BTreeMap<(&str, &str), &Body> {
+    let mut held = BTreeMap::new();
+    for (_, op, outcome) in trace.effects().take_while(|(at, ..)| *at < end) {
+        match (op, outcome) {
+            (Op::Kv(kv::Op::Put { namespace, key, value, .. }), Ok(_)) => {
+                held.insert((&**namespace, &**key), value);
+            }
+            (Op::Kv(kv::Op::Delete { namespace, key }), Ok(_)) => {
+                held.remove(&(&**namespace, &**key));
+            }
+            _ => {}
+        }
+    }
+    held
+}
+
+fn status(ended: Option<Ended<'_>>) -> &'static str {
+    match ended {
+        None => "running",
+        Some(Ended::Completed(_)) => "complete",
+        Some(Ended::Errored(_)) => "errored",
+        Some(Ended::Terminated) => "terminated",
+        Some(Ended::Deleted) => "deleted",
+    }
+}
+
+fn text(body: &Body) -> String {
+    String::from_utf8_lossy(body.bytes()).into_owned()
+}
+
+fn cell(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Integer(number) => (*number).into(),
+        Value::Real(number) => number.get().into(),
+        Value::Text(text) => Json::from(&**text),
+        Value::Blob(body) => Json::from(body.bytes()),
+    }
+}

@@ -96,7 +96,10 @@ fn unawaited_timer_kept_alive_by_wait_until() {
         drop(env.spawn(later(env.clone(), 100, "100ms, not waited for")));
         drop(env.spawn(later(env.clone(), 600, "600ms, not waited for")));
         let kept = later(env.clone(), 300, "300ms, waitUntil");
-        env.wait_until(async { Ok(kept.await) });
+        env.wait_until(async {
+            kept.await;
+            Ok(())
+        });
         Ok(Response::new(200, ""))
     });
     assert_eq!(order, ["caller got 200", "100ms, not waited for", "300ms, waitUntil", ONE_ENDED]);
@@ -110,7 +113,10 @@ fn wait_until_rejection_and_late_calls() {
         env.wait_until(async move {
             later(inner.clone(), 50, "first done").await;
             let nested = later(inner.clone(), 50, "nested done");
-            inner.wait_until(async { Ok(nested.await) });
+            inner.wait_until(async {
+                nested.await;
+                Ok(())
+            });
             Ok(())
         });
         Ok(Response::new(201, ""))
@@ -190,8 +196,14 @@ fn background_work_that_takes_too_long_is_cancelled_thirty_seconds_after_the_ans
     let order = order(|env| async move {
         let (short, long) =
             (later(env.clone(), 29_000, "29 s"), later(env.clone(), 31_000, "31 s"));
-        env.wait_until(async { Ok(short.await) });
-        env.wait_until(async { Ok(long.await) });
+        env.wait_until(async {
+            short.await;
+            Ok(())
+        });
+        env.wait_until(async {
+            long.await;
+            Ok(())
+        });
         Ok(Response::new(200, ""))
     });
     let too_long = "waitUntil() tasks did not complete within the allowed time after invocation end and have been \
@@ -208,7 +220,10 @@ fn a_host_that_dies_in_the_background_has_answered() {
         cloud.worker("web").fetch(|env, _| async move {
             env.log("handled");
             let work = later(env.clone(), 5_000, "too late");
-            env.wait_until(async { Ok(work.await) });
+            env.wait_until(async {
+                work.await;
+                Ok(())
+            });
             Ok(Response::new(200, ""))
         });
     })

@@ -102,10 +102,14 @@ type FetchThumbnail =
 
 #[test]
 fn a_forgotten_wait_until_is_found_in_a_worker_and_is_none_where_spawned_work_goes_on() {
-    let worker = |cloud: &mut Cloud<'_>, fetch| drop(cloud.worker("web").fetch(fetch));
+    let worker = |cloud: &mut Cloud<'_>, fetch| {
+        cloud.worker("web").fetch(fetch);
+    };
     let all = FaultSet::explored();
     // Until Workers ended their spawned work, they were as this is.
-    let machine = |cloud: &mut Cloud<'_>, fetch| drop(cloud.machine("web").fetch(fetch));
+    let machine = |cloud: &mut Cloud<'_>, fetch| {
+        cloud.machine("web").fetch(fetch);
+    };
     assert_eq!(broken_in(&thumbnails(false, machine), &SHOWN, all), 0, "missed");
     assert_eq!(broken_in(&thumbnails(true, worker), &SHOWN, all), 0, "holds");
     assert_eq!(broken_in(&thumbnails(false, worker), &SHOWN, all), STORMS as usize, "found");

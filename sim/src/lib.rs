@@ -154,7 +154,7 @@ pub use bindings::durable_object::{DurableObject, ObjectNamespace, ObjectState, 
 pub use bindings::kv_namespace::KvNamespace;
 pub use bindings::producer::Queue;
 pub use bindings::roster::{Roster, Unmatched};
-pub use bindings::step::Step;
+pub use bindings::step::{Step, StepContext};
 #[doc(hidden)]
 pub use bindings::typed_call;
 pub use bindings::web_socket::WebSocket;

@@ -129,7 +129,7 @@ fn mount_surroundings(cloud: &mut Cloud) {
     cloud.bucket(BUCKET, BucketConfig { rules, ..BucketConfig::default() });
     cloud.worker("web").fetch(routes::serve);
     cloud.worker("s3").fetch(s3::serve);
-    cloud.worker("browser").fetch(browser::open);
+    cloud.machine("browser").fetch(browser::open);
     cloud.durable_object::<Operator>(OPERATOR);
 }
 

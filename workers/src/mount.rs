@@ -261,8 +261,10 @@ async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Err
         _ if inside => Error::app(thrown.text()),
         error => error,
     })?;
-    // The answer does not wait for it, and its failure is logged.
-    returned.background.into_iter().for_each(|background| drop(env.spawn(background)));
+    // The answer does not wait for it. Its failure has been logged.
+    returned.background.into_iter().for_each(|background| {
+        env.wait_until(async move { background.await.or(Ok(())) });
+    });
     let head: Head =
         serde_json::from_str(&returned.json).map_err(|error| Error::app(error.to_string()))?;
     let mut response = Response::new(head.status, returned.bytes.unwrap_or(Body::empty()));
@@ -293,7 +295,10 @@ async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Erro
     let call =
         Call { kind: "scheduled", json: json!({ "cron": cron }).to_string(), bytes: Body::empty() };
     let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;
-    returned.background.into_iter().for_each(|background| env.wait_until(background));
+    // The event is over when `waitUntil` is, and fails with it.
+    if let Some(background) = returned.background {
+        background.await?;
+    }
     Ok(Response::new(200, ""))
 }
 

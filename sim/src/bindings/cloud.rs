@@ -18,9 +18,9 @@ use crate::protocol::outcome::Error;
 use crate::protocol::trace::EventKind;
 use crate::services::ai::{Ai, Classifier};
 use crate::services::d1;
-use crate::services::queue::{ConsumerConfig, MessageBatch, QueueConfig};
-use crate::services::r2::BucketConfig;
-use crate::services::workflow::{WorkflowConfig, WorkflowEvent};
+use crate::services::queue::{self, ConsumerConfig, MessageBatch, QueueConfig};
+use crate::services::r2::{self, BucketConfig};
+use crate::services::workflow::{self, WorkflowConfig, WorkflowEvent};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
@@ -31,21 +31,41 @@ pub struct Cloud<'a> {
 }
 
 impl Cloud<'_> {
+    /// From here on, buckets, queues and workflows answer as the local emulator does where that differs from
+    /// production, whatever the options of each say.
+    pub fn emulate(&mut self) {
+        self.world.state().services.emulated = true;
+    }
+
     /// Creates a bucket.
-    pub fn bucket(&mut self, name: &str, config: BucketConfig) {
-        let created = self.world.state().services.r2.create_bucket(name, config);
+    pub fn bucket(&mut self, name: &str, mut config: BucketConfig) {
+        let services = &mut self.world.state().services;
+        if services.emulated {
+            config.options = r2::Options::miniflare();
+        }
+        let created = services.r2.create_bucket(name, config);
         created.unwrap_or_else(|error| panic!("bucket `{name}`: {error}"));
     }
 
     /// Creates a queue.
-    pub fn queue(&mut self, name: &str, config: QueueConfig) {
-        let created = self.world.state().services.queues.create(name, config);
+    pub fn queue(&mut self, name: &str, mut config: QueueConfig) {
+        let services = &mut self.world.state().services;
+        if services.emulated {
+            config.options = queue::Options::miniflare();
+        }
+        let created = services.queues.create(name, config);
         created.unwrap_or_else(|error| panic!("queue `{name}`: {error}"));
     }
 
     /// Adds a worker: a host that serves requests and consumes batches, can crash, and restarts with an empty
-    /// memory.
+    /// memory. Work that an invocation has spawned ends with it, unless [`Env::wait_until`] keeps it.
     pub fn worker(&mut self, name: &str) -> Worker<'_> {
+        self.machine(name).slot(|host| host.ends_spawned = true)
+    }
+
+    /// Adds a host outside the platform, such as a browser: like a worker it serves requests and can crash,
+    /// but work that it has spawned goes on until then.
+    pub fn machine(&mut self, name: &str) -> Worker<'_> {
         let mut state = self.world.state();
         assert!(state.hosts.named(name).is_none(), "there are two hosts called `{name}`");
         let host = state.add_host(name, true);
@@ -91,9 +111,19 @@ impl Cloud<'_> {
         name: &str,
         make: impl Fn(ObjectState, Env) -> T + 'static,
     ) {
+        self.try_durable_object_with(name, move |ctx, env| Ok(make(ctx, env)));
+    }
+
+    /// Like [`Cloud::durable_object_with`], for a constructor that may fail: the object is reset, those who
+    /// called it get the error, and the next call constructs it anew.
+    pub fn try_durable_object_with<T: DurableObject>(
+        &mut self,
+        name: &str,
+        make: impl Fn(ObjectState, Env) -> Result<T, Error> + 'static,
+    ) {
         let construct: Construct = Rc::new(move |env, id, storage| {
             let ctx = ObjectState { env: env.clone(), id, storage };
-            Rc::new(make(ctx, env))
+            Ok(Rc::new(make(ctx, env)?))
         });
         let class = Rc::new(ObjectClass { construct, alarms: T::ALARM });
         let before = self.world.state().hosts.classes.insert(name.into(), class);
@@ -170,12 +200,15 @@ impl Cloud<'_> {
     pub fn workflow<F>(
         &mut self,
         name: &str,
-        config: WorkflowConfig,
+        mut config: WorkflowConfig,
         body: impl Fn(Env, WorkflowEvent, Step) -> F + 'static,
     ) where
         F: Future<Output = Result<Body, Error>> + 'static,
     {
         let mut state = self.world.state();
+        if state.services.emulated {
+            config.options = workflow::Options::miniflare();
+        }
         let defined = state.services.workflows.define(name, config);
         defined.unwrap_or_else(|error| panic!("workflow `{name}`: {error}"));
         let body = Rc::new(body);

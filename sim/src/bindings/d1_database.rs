@@ -137,6 +137,16 @@ impl D1PreparedStatement<'_> {
         }
     }
 
+    /// Runs the statement and returns one column of the first row: null too when there is no row. A column
+    /// that a row does not have is an error.
+    pub async fn first_column(self, column: &str) -> Result<Value, Error> {
+        let op = d1::Op::first(&*self.database.name, self.statement, Some(column));
+        match self.database.call(self.session, op).await?.answer {
+            Answer::Column(value) => Ok(value),
+            other => unreachable!("first(column) was answered with {other:?}"),
+        }
+    }
+
     /// Runs the statement and returns all rows as lists of values.
     pub async fn raw(self) -> Result<Vec<Vec<Value>>, Error> {
         let op = d1::Op::raw(&*self.database.name, self.statement, false);

@@ -1,6 +1,6 @@
 //! Durable Objects as application code sees them: a class, its state, namespaces and stubs.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
 use std::rc::Rc;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use crate::bindings::web_socket::WebSocket;
 use crate::engine::env::Env;
 use crate::engine::host::Instance;
-use crate::engine::ids::{SocketId, StubId};
+use crate::engine::ids::{HostId, SocketId, StubId};
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::task::Work;
 use crate::engine::wait::JoinHandle;
 use crate::protocol::frame::Frame;
-use crate::protocol::object::{AlarmInfo, ObjectId};
+use crate::protocol::object::{AlarmInfo, ObjectError, ObjectId};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::values::body::Body;
@@ -185,7 +185,7 @@ impl ObjectNamespace {
     /// A stub for an object. Nothing is sent before it is called.
     pub fn get(&self, id: ObjectId) -> Stub {
         let stub = self.env.open_stub();
-        Stub { env: self.env.clone(), id, stub, broken: Rc::default() }
+        Stub { env: self.env.clone(), id, stub, broken: Rc::default(), resets: Rc::default() }
     }
 
     /// A stub for the object of that name.
@@ -202,6 +202,8 @@ pub struct Stub {
     id: ObjectId,
     stub: StubId,
     broken: Rc<RefCell<Option<Error>>>,
+    /// How often the object had reset itself when the stub was last used.
+    resets: Rc<Cell<Option<u32>>>,
 }
 
 impl Stub {
@@ -216,6 +218,7 @@ impl Stub {
             return Err(error);
         }
         let callee = self.env.object_host(&self.id)?;
+        self.check_resets(callee)?;
         let (object, method, args) = (self.env.host_name(callee), method.into(), args.into());
         let op = Op::Rpc { object, method, args };
         match self.env.call_object(self.stub, callee, op).await {
@@ -232,6 +235,19 @@ impl Stub {
                 Err(error)
             }
         }
+    }
+
+    /// A stub that has been used before is broken once the object has reset itself, though no call of its own
+    /// was lost with that.
+    fn check_resets(&self, object: HostId) -> Result<(), Error> {
+        let state = self.env.world().state();
+        let (resets, reason) = &state.hosts.object(object).resets;
+        if self.resets.replace(Some(*resets)).is_none_or(|before| before == *resets) {
+            return Ok(());
+        }
+        let error = Error::Object(ObjectError::reset(reason.clone()));
+        *self.broken.borrow_mut() = Some(error.clone());
+        Err(error)
     }
 
     /// Opens a WebSocket to the object.

@@ -23,6 +23,6 @@ impl Cloud<'_> {
     where
         F: Future<Output = Result<Response, Error>> + 'static,
     {
-        self.worker(name).never_crashes().fetch(handler);
+        self.machine(name).never_crashes().fetch(handler);
     }
 }

@@ -17,20 +17,27 @@ impl Queue {
         Queue { env, name: name.into() }
     }
 
-    /// Sends one message. Once this has resolved, the queue does not lose the message.
-    pub async fn send(&self, body: queue::MessageBody) -> Result<(), Error> {
-        self.call(queue::Op::send(&self.name, body)).await.map(|_| ())
+    /// Sends one message. Once this has resolved, the queue does not lose the message. Returns how much the
+    /// queue holds.
+    pub async fn send(&self, body: queue::MessageBody) -> Result<queue::Metrics, Error> {
+        Ok(self.call(queue::Op::send(&self.name, body)).await?.metrics())
     }
 
     /// Sends one message with options of its own.
-    pub async fn send_with(&self, request: queue::MessageSendRequest) -> Result<(), Error> {
+    pub async fn send_with(
+        &self,
+        request: queue::MessageSendRequest,
+    ) -> Result<queue::Metrics, Error> {
         let queue = self.name.as_str().into();
-        self.call(queue::Op::Send { queue, message: request }).await.map(|_| ())
+        Ok(self.call(queue::Op::Send { queue, message: request }).await?.metrics())
     }
 
     /// Sends up to 100 messages at once, all or none.
-    pub async fn send_batch(&self, messages: Vec<queue::MessageSendRequest>) -> Result<(), Error> {
-        self.call(queue::Op::send_batch(&self.name, messages)).await.map(|_| ())
+    pub async fn send_batch(
+        &self,
+        messages: Vec<queue::MessageSendRequest>,
+    ) -> Result<queue::Metrics, Error> {
+        Ok(self.call(queue::Op::send_batch(&self.name, messages)).await?.metrics())
     }
 
     /// How many messages are in the queue, and how large they are.

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -27,6 +28,17 @@ pub struct Step {
     counter: Rc<RefCell<StepCounter>>,
 }
 
+/// What the work of a step is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepContext {
+    /// The name of the step.
+    pub name: Arc<str>,
+    /// Counts the steps of that name, from 1.
+    pub count: u32,
+    /// Counts the attempts, from 1. Those that a crash or a pause cut short count too.
+    pub attempt: u32,
+}
+
 impl Step {
     pub(crate) fn new(env: Env, engine: Engine) -> Step {
         Step { env, engine, counter: Rc::default() }
@@ -44,6 +56,19 @@ impl Step {
     where
         F: Future<Output = Result<Body, Error>> + 'static,
     {
+        self.do_attempts(name, config, |_| work()).await
+    }
+
+    /// Like [`Step::do_with`], for work that is told which step and which attempt it is.
+    pub async fn do_attempts<F>(
+        &self,
+        name: &str,
+        config: StepConfig,
+        work: impl Fn(StepContext) -> F,
+    ) -> Result<Body, Error>
+    where
+        F: Future<Output = Result<Body, Error>> + 'static,
+    {
         let step = self.counter.borrow_mut().step(name);
         loop {
             let (engine, key) = (self.engine.clone(), step.clone());
@@ -56,7 +81,8 @@ impl Step {
                 }
                 other => return value(other),
             };
-            let running = self.env.spawn(work());
+            let context = StepContext { name: step.name.clone(), count: step.count, attempt };
+            let running = self.env.spawn(work(context));
             let result = match self.env.timeout(policy.timeout.0, running).await {
                 Some(Ok(value)) => AttemptResult::Ok(value),
                 Some(Err(error)) => AttemptResult::Err(thrown(error)),

@@ -85,7 +85,7 @@ pub fn read<T: DeserializeOwned>(body: &Body) -> Result<T, crate::values::body::
 ///
 /// `methods!(self, method, args => deposit, "getBalance" => balance, async pay)`: a method is called by its
 /// own name, or by one that is given. Each is a `fn(&self, Args) -> Result<Reply, Error>`, or an `async fn` of
-/// that kind; `()` stands for no arguments or no reply. An unknown method is an error. [`Stub::call`] shows a
+/// that kind; `()` stands for no arguments or no reply. An unknown method is [`Error::no_method`]. [`Stub::call`] shows a
 /// whole object.
 #[macro_export]
 macro_rules! methods {
@@ -100,7 +100,7 @@ macro_rules! methods {
     (@arms $object:ident $method:ident $args:ident { $($arms:tt)* }) => {
         match $method {
             $($arms)*
-            unknown => Err($crate::Error::app(format!("there is no method `{unknown}`"))),
+            unknown => Err($crate::Error::no_method(unknown)),
         }
     };
     (@arms $object:ident $method:ident $args:ident { $($arms:tt)* }

@@ -12,7 +12,7 @@ use crate::engine::wait::{Call, Fetch, JoinHandle, Sleep, Timeout};
 use crate::engine::world::{State, World};
 use crate::protocol::fault::Fault;
 use crate::protocol::http::{Request, Response};
-use crate::protocol::object::ObjectId;
+use crate::protocol::object::{ObjectError, ObjectId};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Outcome};
 use crate::protocol::site::{ChoiceKind, OpCode};
@@ -78,7 +78,8 @@ impl Env {
         Timeout::new(Sleep::new(self.world.clone(), duration), work)
     }
 
-    /// Runs `work` beside the caller, on the same host; it ends if the host crashes.
+    /// Runs `work` beside the caller, on the same host; it ends if the host crashes. In a Worker it also ends
+    /// with the invocation, if that does not await it and [`Env::wait_until`] does not keep it.
     pub fn spawn<T: 'static>(&self, work: impl Future<Output = T> + 'static) -> JoinHandle<T> {
         self.spawn_task(work).0
     }
@@ -89,23 +90,8 @@ impl Env {
     ) -> (JoinHandle<T>, TaskId) {
         let (handle, work) = JoinHandle::new(self.world.clone(), work);
         let task = self.world.spawn(self.host(), None, Box::pin(work));
+        self.world.state().spawned(task, self.invocation());
         (handle, task)
-    }
-
-    /// Keeps the invocation open until `work` is done; its failure is the invocation's failure.
-    pub fn wait_until(&self, work: impl Future<Output = Result<(), Error>> + 'static) {
-        let handle = self.spawn(work);
-        self.world.state().invocations.wait_for(self.invocation(), handle);
-    }
-
-    /// Waits for all work that was given to [`Env::wait_until`]. The first failure is the result.
-    pub(crate) async fn background(&self) -> Result<(), Error> {
-        let mut result = Ok(());
-        loop {
-            let next = self.world.state().invocations.next_background(self.invocation());
-            let Some(handle) = next else { return result };
-            result = result.and(handle.await);
-        }
     }
 
     /// Randomness for the application: a number in `0..n`, drawn from the tape.
@@ -274,16 +260,16 @@ impl Env {
         let (handle, task) = self.spawn_task(async move {
             match env.timeout(GATE_LIMIT, work).await {
                 Some(Ok(value)) => {
-                    env.world.state().open_gate(env.host(), gate);
+                    env.world.state().leave_gate(env.host(), gate);
                     return Ok(value);
                 }
                 Some(Err(error)) => env.abort(&error.to_string()),
-                None => env.abort(GATE_TIMEOUT),
+                None => env.abort(ObjectError::GATE_TIMEOUT),
             }
             std::future::pending().await
         });
         self.world.state().give_pass(task, gate);
-        handle
+        handle.behind(gate)
     }
 
     /// Resets this object when the current poll is over.
@@ -320,8 +306,6 @@ impl Env {
 
 /// How long `block_concurrency_while` may take.
 const GATE_LIMIT: Duration = Duration::from_secs(30);
-const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Object waited for too \
-    long. The call was canceled and the Durable Object was reset.";
 
 impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

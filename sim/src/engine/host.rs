@@ -37,6 +37,9 @@ pub(crate) struct Host {
     pub up: bool,
     /// Clients and services never crash.
     pub can_crash: bool,
+    /// Whether work that was spawned ends with the invocation that spawned it, as in a Worker. Elsewhere it
+    /// goes on until the host crashes.
+    pub ends_spawned: bool,
     pub fetch: Option<FetchHandler>,
     pub queue: Option<QueueHandler>,
     pub boot: Option<BootHandler>,
@@ -54,6 +57,7 @@ impl Host {
             life: 1,
             up: true,
             can_crash,
+            ends_spawned: false,
             fetch: None,
             queue: None,
             boot: None,
@@ -105,6 +109,8 @@ pub(crate) struct ObjectHost {
     pub gates: Vec<Gate>,
     pub last_busy: Time,
     pub alarm: Alarm,
+    /// How often it has reset itself, and why it did so the last time.
+    pub resets: (u32, Arc<str>),
 }
 
 /// A class of objects, as it was registered.
@@ -121,13 +127,20 @@ pub(crate) trait Instance {
     fn frame(self: Rc<Self>, end: u32, frame: Frame) -> Work<Result<(), Error>>;
 }
 
-/// Makes an instance. The binding builds what the class is given from these parts.
-pub(crate) type Construct = Rc<dyn Fn(Env, ObjectId, ObjectStorage) -> Rc<dyn Instance>>;
+/// Makes an instance, or fails to. The binding builds what the class is given from these parts.
+pub(crate) type Construct =
+    Rc<dyn Fn(Env, ObjectId, ObjectStorage) -> Result<Rc<dyn Instance>, Error>>;
 
 /// A closed gate of an object: until it opens, only tasks with its pass run.
 pub(crate) struct Gate {
     pub id: GateId,
     pub waiting: Vec<TaskId>,
+    /// The task that awaits the end of what keeps the gate closed.
+    pub caller: Option<TaskId>,
+    /// Whether that has ended, so that the gate opens when the caller has gone on.
+    pub ended: bool,
+    /// The pass that the caller had before.
+    pub outer: Option<GateId>,
 }
 
 /// Where an object's alarm stands.
@@ -139,4 +152,8 @@ pub(crate) struct Alarm {
     pub running: Option<AlarmInfo>,
     /// How often it has failed in a row.
     pub failures: u32,
+    /// The time at which it is tried again. An alarm that is set meanwhile has to wait for that.
+    pub retry: Option<Time>,
+    /// Whether it was due while a gate was closed, so that it is sent when that opens.
+    pub held: bool,
 }

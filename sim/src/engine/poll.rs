@@ -33,33 +33,34 @@ impl State {
     #[inline(always)]
     pub fn suspend(&mut self, task: TaskId, future: Work<()>, waker: Box<TaskWaker>) {
         let host = self.tasks.suspend(task, future, waker);
-        self.end_of_poll(host);
+        self.end_of_poll(task, host);
     }
 
     /// Ends the last poll of a task.
     #[inline(always)]
     pub fn finish_task(&mut self, task: TaskId, waker: Box<TaskWaker>) {
         let host = self.tasks.finish(task, waker);
-        self.end_of_poll(host);
+        self.end_of_poll(task, host);
     }
 
     /// Decides whether the polled host has to end a turn or to crash. For most polls a few flags tell that
     /// it has not.
     #[inline(always)]
-    fn end_of_poll(&mut self, host: HostId) {
+    fn end_of_poll(&mut self, task: TaskId, host: HostId) {
         let slot = &self.hosts[host];
         if slot.object.is_some()
             || self.pending_crash.is_some()
             || slot.can_crash && self.storm.kills()
         {
-            self.settle_poll(host);
+            self.settle_poll(task, host);
         }
     }
 
-    fn settle_poll(&mut self, host: HostId) {
+    fn settle_poll(&mut self, task: TaskId, host: HostId) {
         let slot = &self.hosts[host];
         if slot.object.is_some() {
             self.end_of_turn(host);
+            self.open_gate_behind(host, task);
         } else if self.pending_crash.is_some() {
             self.settle_pending_crash();
         } else if self.storm.crashes(&mut self.choices, slot.key, &slot.name) {

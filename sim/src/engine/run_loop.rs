@@ -61,7 +61,12 @@ impl World {
                 state = self.state();
                 continue;
             }
-            let task = state.next_ready()?;
+            let Some(task) = state.next_ready() else {
+                if state.wake_leaving() {
+                    continue;
+                }
+                return None;
+            };
             if state.step() {
                 return Some(state.livelock());
             }

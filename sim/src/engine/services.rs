@@ -73,4 +73,6 @@ pub(crate) struct Services {
     /// them would give theirs other numbers, which are in the hashes of histories.
     pub kv_host: Option<HostId>,
     pub workflows: Workflows,
+    /// Whether what is created answers as the local emulator does.
+    pub emulated: bool,
 }

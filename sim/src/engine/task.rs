@@ -1,6 +1,7 @@
 //! Tasks: futures on hosts, and what each is waiting for.
 
 use std::future::Future;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,6 +29,8 @@ pub(crate) struct Task {
     pub host: HostId,
     /// The call whose handler this is.
     pub serves: Option<CallId>,
+    /// The invocation that it ends with, if there is one.
+    pub invocation: Option<NonZeroU32>,
     pub waits: Waits,
     pub ready: bool,
     pub alive: bool,

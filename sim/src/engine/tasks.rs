@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use crate::engine::ids::{CallId, HostId, TaskId};
+use crate::engine::ids::{CallId, GateId, HostId, TaskId};
 use crate::engine::task::{Task, TaskWaker, Waits, Woken, Work};
 use crate::values::push_in_place::push_in_place;
 
@@ -75,6 +75,7 @@ impl Tasks {
         let task = Task {
             host,
             serves,
+            invocation: None,
             waits: Waits::Nothing,
             ready: true,
             alive: true,
@@ -183,20 +184,43 @@ impl Tasks {
     /// Ends every task of a host and moves their futures to `dropped`. Returns the calls that they were
     /// handling.
     pub fn kill(&mut self, host: HostId, dropped: &mut Vec<Work<()>>) -> Vec<CallId> {
-        let mut orphaned = Vec::new();
-        let mut was_ready = false;
         let theirs = self.on_host.get_mut(host.index()).map(std::mem::take).unwrap_or_default();
-        for id in theirs {
+        let orphaned = theirs.iter().map(|id| &self[*id]).filter(|task| task.alive);
+        let orphaned = orphaned.filter_map(|task| task.serves).collect();
+        self.end(&theirs, dropped);
+        orphaned
+    }
+
+    /// Ends the tasks that were spawned by an invocation of a host and moves their futures to `dropped`.
+    /// Returns how many there were.
+    pub fn kill_spawned(
+        &mut self,
+        host: HostId,
+        invocation: u32,
+        dropped: &mut Vec<Work<()>>,
+    ) -> usize {
+        let spawned = self.alive_on(host).filter(|(_, task)| {
+            task.invocation.is_some_and(|spawned_by| spawned_by.get() == invocation)
+        });
+        let spawned: Vec<TaskId> = spawned.map(|(id, _)| id).collect();
+        self.end(&spawned, dropped);
+        self.on_host[host.index()].retain(|id| !spawned.contains(id));
+        spawned.len()
+    }
+
+    /// Ends those of the tasks that are alive.
+    fn end(&mut self, tasks: &[TaskId], dropped: &mut Vec<Work<()>>) {
+        let mut was_ready = false;
+        for id in tasks {
             let task = &mut self.tasks[id.index()];
             if task.alive {
                 task.alive = false;
                 was_ready |= task.ready;
                 dropped.extend(self.futures[id.index()].take());
-                orphaned.extend(task.serves);
                 if self.reuses {
                     self.wakers[id.index()] = None;
-                    self.parts.remove(&id);
-                    self.free.push(id);
+                    self.parts.remove(id);
+                    self.free.push(*id);
                 }
             }
         }
@@ -204,7 +228,16 @@ impl Tasks {
             let tasks = &self.tasks;
             self.ready.retain(|task| tasks[task.index()].alive);
         }
-        orphaned
+    }
+
+    /// Gives the tasks of a host that have the pass of one gate that of another.
+    pub fn replace_pass(&mut self, host: HostId, gate: GateId, by: Option<GateId>) {
+        for id in &self.on_host[host.index()] {
+            let task = &mut self.tasks[id.index()];
+            if task.pass == Some(gate) {
+                task.pass = by;
+            }
+        }
     }
 
     /// Takes every future and every combinator's waker, at the end of a run.

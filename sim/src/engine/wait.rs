@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::engine::agenda::{Scheduled, TimerId};
-use crate::engine::ids::{CallId, TaskId};
+use crate::engine::ids::{CallId, GateId, TaskId};
 use crate::engine::task::Waits;
 use crate::engine::world::World;
 use crate::protocol::http::Response;
@@ -237,6 +237,8 @@ impl<F: Future> Future for Spawned<F> {
 pub struct JoinHandle<T> {
     world: Rc<World>,
     join: Rc<RefCell<JoinState<T>>>,
+    /// The gate that the work keeps closed.
+    gate: Option<GateId>,
 }
 
 impl<T: 'static> JoinHandle<T> {
@@ -246,8 +248,13 @@ impl<T: 'static> JoinHandle<T> {
         work: F,
     ) -> (JoinHandle<T>, Spawned<F>) {
         let join = Rc::new(RefCell::new(JoinState { output: None, waker: None }));
-        let handle = JoinHandle { world, join: join.clone() };
+        let handle = JoinHandle { world, join: join.clone(), gate: None };
         (handle, Spawned { work: Some(work), join })
+    }
+
+    /// The same handle, of work that keeps a gate closed.
+    pub(crate) fn behind(self, gate: GateId) -> JoinHandle<T> {
+        JoinHandle { gate: Some(gate), ..self }
     }
 }
 
@@ -263,6 +270,9 @@ impl<T> Future for JoinHandle<T> {
         let mut state = self.world.state();
         let task = state.tasks.current.expect("polled by the engine");
         state.tasks[task].waits = Waits::Elsewhere;
+        if let Some(gate) = self.gate {
+            state.await_gate(task, gate);
+        }
         Poll::Pending
     }
 }

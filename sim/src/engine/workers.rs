@@ -22,7 +22,7 @@ pin_project_lite::pin_project! {
         invocation: Invocation,
         #[pin]
         work: Option<F>,
-        // The wait for background work when the handler is done. Boxed because it is rare.
+        // The wait for background work when the request is answered. Boxed because it is rare.
         rest: Option<Work<()>>,
     }
 }
@@ -53,23 +53,19 @@ where
             let Poll::Ready(outcome) = work.poll(cx) else { return Poll::Pending };
             this.work.set(None);
             let mut state = this.env.world().state();
-            if !state.invocations.has_background(this.env.invocation()) {
-                state.handled(*this.invocation, outcome.map(Reply::Fetch), None);
+            state.handled(*this.invocation, outcome.map(Reply::Fetch), None);
+            if !state.invocations.has_spawned(this.env.invocation()) {
                 return Poll::Ready(());
             }
+            // A crash from here on is nothing to the caller, who has the answer.
+            let task = state.tasks.current.expect("polled by the engine");
+            state.tasks[task].serves = None;
             drop(state);
-            *this.rest =
-                Some(Box::pin(after_background(this.env.clone(), *this.invocation, outcome)));
+            let env = this.env.clone();
+            *this.rest = Some(Box::pin(async move { env.leave_after_answer().await }));
         }
         this.rest.as_mut().expect("there is work until it is done").as_mut().poll(cx)
     }
-}
-
-/// Answers when the background work is done too. If that fails, the request fails.
-async fn after_background(env: Env, of: Invocation, outcome: Result<Response, Error>) {
-    let background = env.background().await;
-    let outcome = outcome.and_then(|response| background.map(|()| Reply::Fetch(response)));
-    env.world().state().handled(of, outcome, None);
 }
 
 impl Env {

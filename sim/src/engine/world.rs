@@ -172,6 +172,7 @@ impl State {
             gates: Vec::new(),
             last_busy: self.now,
             alarm: Alarm::default(),
+            resets: (0, "".into()),
         };
         self.hosts.set_object(host, hex, object);
         host

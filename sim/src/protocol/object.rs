@@ -162,9 +162,15 @@ impl ObjectError {
         ObjectError { remote: true, ..ObjectError::new(message) }
     }
 
-    /// The object was reset on purpose.
+    /// Why an object is reset whose gate was closed for too long.
+    pub(crate) const GATE_TIMEOUT: &str = "A call to blockConcurrencyWhile() in a Durable Object \
+        waited for too long. The call was canceled and the Durable Object was reset.";
+
+    /// The object was reset on purpose. One whose gate was closed for too long counts as overloaded.
     pub(crate) fn reset(message: impl Into<Arc<str>>) -> ObjectError {
-        ObjectError { durable_object_reset: true, ..ObjectError::new(message) }
+        let error = ObjectError::new(message);
+        let overloaded = &*error.message == ObjectError::GATE_TIMEOUT;
+        ObjectError { durable_object_reset: true, overloaded, ..error }
     }
 
     /// The connection to the object is gone.

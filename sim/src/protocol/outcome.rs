@@ -113,6 +113,16 @@ impl Error {
         Error::App(message.into())
     }
 
+    /// What an object answers to a call of a method that it does not have, in the platform's words.
+    ///
+    /// ```
+    /// let error = thunderhead_sim::Error::no_method("nope");
+    /// assert_eq!(error.to_string(), r#"The RPC receiver does not implement the method "nope"."#);
+    /// ```
+    pub fn no_method(name: &str) -> Error {
+        Error::app(format!("The RPC receiver does not implement the method \"{name}\"."))
+    }
+
     /// Whether trying again may help.
     pub fn is_transient(&self) -> bool {
         match self {

@@ -102,6 +102,13 @@ pub struct Options {
     pub strict_same_key_rate: bool,
 }
 
+impl Options {
+    /// The emulator in every respect: miniflare 5, which allows as much metadata as production.
+    pub fn miniflare() -> Options {
+        Options { miniflare_part_etags: true, miniflare_storage_class: true, ..Options::default() }
+    }
+}
+
 /// What came of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {

@@ -20,7 +20,7 @@ use crate::values::time::Time;
 pub use cursor::SqlCursor;
 pub(crate) use cursor::named;
 pub use error::Error;
-pub use kv::{ListOptions, MAX_KEY_BYTES, MAX_KEYS, MAX_PAIR_BYTES};
+pub use kv::{ListOptions, MAX_PAIR_BYTES};
 pub(crate) use redo::Redo;
 
 /// What `ctx.storage` is to a durable object.

@@ -3,4 +3,5 @@
 mod conformance;
 mod gates;
 mod lost_turns;
+mod order;
 mod probe;

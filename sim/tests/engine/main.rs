@@ -3,8 +3,10 @@
 mod bounds;
 mod destructors;
 mod faults;
+mod invocations;
 mod runs;
 mod sleep;
+mod specimens;
 mod storms;
 mod support;
 mod workflows;

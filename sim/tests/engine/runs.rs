@@ -13,7 +13,7 @@ use thunderhead_sim::*;
 
 use crate::support::{count, lines, mount, play, uploads};
 
-fn benign(mount: &dyn Fn(&mut Cloud)) -> Run {
+pub fn benign(mount: &dyn Fn(&mut Cloud)) -> Run {
     let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
     let scenario = Scenario { requests, max_steps: 2_000, ..Scenario::default() };
     simulate(&scenario, &Source::Tape(Tape::benign()), mount).unwrap()
@@ -259,70 +259,9 @@ fn a_time_limit_that_was_not_reached_leaves_nothing_behind() {
 }
 
 #[test]
-fn background_work_keeps_an_invocation_open_and_its_failure_counts() {
-    let run = benign(&|cloud| {
-        cloud.worker("web").fetch(|env, _| async move {
-            let inner = env.clone();
-            env.wait_until(async move {
-                inner.sleep(Duration::from_secs(5)).await;
-                Err(Error::app("the background failed"))
-            });
-            env.wait_until(async { Ok(()) });
-            Ok(Response::new(200, ""))
-        });
-    });
-    assert_eq!(lines(&run, "end"), ["web end #0 error: the background failed"]);
-    assert_eq!(count(&run, "5.00"), 2, "{}", run.trace);
-}
-
-#[test]
-fn an_invocation_whose_host_dies_in_the_background_is_not_answered_and_not_begun_again() {
-    let kill = Kill { at: Time::from_ms(2_000), host: "web".into(), down: None };
-    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
-    let scenario = Scenario { kills: vec![kill], requests, ..Scenario::default() };
-    let run = simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| {
-        cloud.worker("web").fetch(|env, _| async move {
-            env.log("handled");
-            let inner = env.clone();
-            env.wait_until(async move {
-                inner.sleep(Duration::from_secs(5)).await;
-                Ok(())
-            });
-            Ok(Response::new(200, ""))
-        });
-    })
-    .unwrap();
-    assert_eq!((count(&run, "handled"), count(&run, " end ")), (1, 0), "{}", run.trace);
-    let heard = lines(&run, "client  return");
-    assert_eq!(heard, ["client return #0 error: Network connection lost."], "{}", run.trace);
-}
-
-#[test]
-fn background_work_may_bring_more_and_the_failure_of_the_handler_counts_first() {
-    let run = benign(&|cloud| {
-        cloud.worker("web").fetch(|env, _| async move {
-            let (one, two) = (env.clone(), env.clone());
-            env.wait_until(async move {
-                one.sleep(Duration::from_secs(1)).await;
-                one.wait_until(async move {
-                    two.sleep(Duration::from_secs(1)).await;
-                    two.log("all done");
-                    Ok(())
-                });
-                Err(Error::app("the background failed"))
-            });
-            Err(Error::app("the handler failed"))
-        });
-    });
-    assert_eq!(count(&run, "all done"), 1, "{}", run.trace);
-    assert_eq!(lines(&run, " end "), ["web end #0 error: the handler failed"]);
-    assert!(run.trace.events().last().unwrap().at >= Time::from_ms(2_000), "{}", run.trace);
-}
-
-#[test]
 fn a_waker_that_outlives_its_task_wakes_no_other() {
     let run = benign(&|cloud| {
-        cloud.worker("web").fetch(|env, _| async move {
+        cloud.machine("web").fetch(|env, _| async move {
             let kept = env.spawn(std::future::poll_fn(|cx| Poll::Ready(cx.waker().clone()))).await;
             let inner = env.clone();
             env.spawn(async move {

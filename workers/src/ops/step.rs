@@ -1,11 +1,9 @@
 //! The steps of a workflow.
 
-use std::cell::Cell;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thunderhead_sim::workflow::{Millis, StepConfig, StepError};
-use thunderhead_sim::{Body, Error, Step};
+use thunderhead_sim::{Body, Error, Step, StepContext};
 
 use super::{Asked, done, encoded, time};
 use crate::failure::{to_json, type_error};
@@ -31,10 +29,8 @@ pub fn run(asked: &Asked) -> Result<Work, Value> {
     let (steps, isolate) = (steps(asked, step)?, asked.isolate()?);
     let (env, home) = (asked.pump.env.clone(), asked.pump.home.clone());
     Ok(Box::pin(async move {
-        let attempt = Cell::new(0);
-        let work = || {
-            attempt.set(attempt.get() + 1);
-            let json = json!({ "callback": callback, "attempt": attempt.get() }).to_string();
+        let work = |context: StepContext| {
+            let json = json!({ "callback": callback, "attempt": context.attempt }).to_string();
             let call = Call { kind: "step", json, bytes: Body::empty() };
             let (isolate, env) = (isolate.clone(), env.clone());
             let invocation = Invocation::new(isolate, env, &home, call, Unawaited::GoOn);
@@ -43,7 +39,7 @@ pub fn run(asked: &Asked) -> Result<Work, Value> {
                 Ok(Body::from(returned.json))
             }
         };
-        encoded(steps.do_with(&name, config, work).await)
+        encoded(steps.do_attempts(&name, config, work).await)
     }))
 }
 

@@ -86,7 +86,8 @@ impl Env {
         batch: &MessageBatch,
         outcome: Result<(), Error>,
     ) {
-        let outcome = outcome.and(self.background().await);
+        let spawned = self.world().state().invocations.has_spawned(self.invocation());
+        let outcome = if spawned { outcome.and(self.leave().await) } else { outcome };
         let ended = match outcome {
             Ok(()) => queue::BatchOutcome::Ok,
             Err(_) => queue::BatchOutcome::Exception,

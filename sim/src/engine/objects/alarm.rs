@@ -30,7 +30,11 @@ impl State {
         self.note_alarm(host);
         let object = self.hosts.object_mut(host);
         let set = object.storage.kept_alarm();
-        if set == object.alarm.scheduled {
+        // An alarm that was deleted is not tried again. One that is set anew runs after the retry.
+        if set.is_none() && object.alarm.retry.take().is_some() {
+            object.alarm.failures = 0;
+        }
+        if set == object.alarm.scheduled || object.alarm.retry.is_some_and(|at| set != Some(at)) {
             return;
         }
         object.alarm.scheduled = set;
@@ -51,14 +55,36 @@ impl State {
             object.alarm.scheduled = None;
             return;
         }
-        object.alarm.scheduled = None;
-        object.storage.set_kept_alarm(None);
+        if !object.gates.is_empty() {
+            // An alarm that waits for a gate has not begun: it is still set.
+            (object.alarm.scheduled, object.alarm.held) = (None, true);
+            return;
+        }
+        (object.alarm.scheduled, object.alarm.retry) = (None, None);
+        if object.storage.kept_alarm() == Some(at) {
+            object.storage.set_kept_alarm(None);
+        }
         let info = AlarmInfo { scheduled_time: at, retry_count: object.alarm.failures };
         // From here on the platform remembers the alarm, until the handler has ended.
         object.alarm.running = Some(info);
         object.storage.watch_alarm();
         let name = self.host(host).name.clone();
         self.request(Service::Cloud.host(), Some(host), None, Op::Alarm { object: name, info });
+    }
+
+    /// Sends an alarm that was due while a gate was closed.
+    pub fn release_alarm(&mut self, host: HostId) {
+        let alarm = &mut self.hosts.object_mut(host).alarm;
+        if !std::mem::take(&mut alarm.held) {
+            return;
+        }
+        match alarm.retry {
+            None => self.schedule_alarm(host),
+            Some(at) => {
+                alarm.scheduled = Some(at);
+                self.agenda.schedule(self.now, Scheduled::Alarm { host, at });
+            }
+        }
     }
 
     /// The handler of an alarm begins. An alarm that was sent twice begins twice.
@@ -102,7 +128,8 @@ impl State {
         if object.alarm.running.take().is_none() {
             return;
         }
-        if object.storage.alarm_touched() {
+        // An alarm that was set while the retry was waited for takes the place of another retry.
+        if object.storage.alarm_touched() || object.storage.kept_alarm().is_some() {
             object.alarm.failures = 0;
             return self.schedule_alarm(host);
         }
@@ -118,6 +145,7 @@ impl State {
         let at = self.now + pause + pause / 4 / (JITTERS - 1) * drawn;
         let object = self.hosts.object_mut(host);
         object.storage.set_kept_alarm(Some(at));
+        object.alarm.retry = Some(at);
         self.schedule_alarm(host);
     }
 }

@@ -39,13 +39,20 @@ impl ObjectCall {
 }
 
 impl World {
-    /// The future that calls the object's handler and answers when that and its background work are done.
+    /// The future that calls the object's handler and answers when that is done.
     pub fn object_handler(self: &Rc<World>, host: HostId, invocation: Invocation) -> Work<()> {
         let asked = ObjectCall::of(self.state().trace.op(invocation.call.0));
         let env = Env::new(self.clone(), host);
         let world = self.clone();
         Box::pin(async move {
-            let instance = world.instance(host);
+            let instance = match world.instance(host) {
+                Ok(instance) => instance,
+                // The object is reset, and with it this task.
+                Err(error) => {
+                    env.abort(&error.to_string());
+                    std::future::pending().await
+                }
+            };
             // A constructor may have closed the gate behind itself.
             env.admitted().await;
             let thrown = |error: Error| match error {
@@ -69,27 +76,23 @@ impl World {
                     Ok(Reply::Socket(state.objects.sockets.open(client, host).0))
                 }
             };
-            let outcome = match env.background().await {
-                Ok(()) => outcome,
-                Err(error) => outcome.and(Err(error)),
-            };
             world.state().handled_by_object(invocation, outcome);
         })
     }
 
     /// The object in memory, constructed anew when there is none.
-    fn instance(self: &Rc<World>, host: HostId) -> Rc<dyn Instance> {
+    fn instance(self: &Rc<World>, host: HostId) -> Result<Rc<dyn Instance>, Error> {
         let state = self.state();
         let object = state.hosts.object(host);
         if let Some(instance) = &object.instance {
-            return instance.clone();
+            return Ok(instance.clone());
         }
         let (id, storage, class) =
             (object.id.clone(), object.storage.clone(), object.class.clone());
         drop(state);
         let env = Env::new(self.clone(), host);
-        let instance = (class.construct)(env, id, storage);
+        let instance = (class.construct)(env, id, storage)?;
         self.state().hosts.object_mut(host).instance = Some(instance.clone());
-        instance
+        Ok(instance)
     }
 }

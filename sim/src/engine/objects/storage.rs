@@ -36,7 +36,12 @@ impl ObjectStorage {
 
     /// The value of a key.
     pub fn get(&self, key: &str) -> Result<Option<Body>, Error> {
-        self.with(|storage| storage.get(key))
+        Ok(self.storage.borrow().get(key))
+    }
+
+    /// Those of the keys that there are, with their values, in the order of the keys.
+    pub fn get_multiple(&self, keys: &[&str]) -> Result<Vec<(Arc<str>, Body)>, Error> {
+        Ok(self.storage.borrow().get_multiple(keys))
     }
 
     /// Stores a value under a key.
@@ -44,9 +49,19 @@ impl ObjectStorage {
         self.with(|storage| storage.put(key, value))
     }
 
+    /// Stores several values, all or none.
+    pub fn put_multiple(&self, pairs: &[(&str, Body)]) -> Result<(), Error> {
+        self.with(|storage| storage.put_multiple(pairs))
+    }
+
     /// Deletes a key. Returns whether it existed.
     pub fn delete(&self, key: &str) -> Result<bool, Error> {
-        self.with(|storage| storage.delete(key))
+        Ok(self.storage.borrow_mut().delete(key))
+    }
+
+    /// Deletes several keys. Returns how many of them existed.
+    pub fn delete_multiple(&self, keys: &[&str]) -> Result<usize, Error> {
+        Ok(self.storage.borrow_mut().delete_multiple(keys))
     }
 
     /// Keys and values in the order of the keys.

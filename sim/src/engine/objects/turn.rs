@@ -72,6 +72,8 @@ impl State {
     /// The object resets itself: those who wait for it get the reason.
     fn reset(&mut self, host: HostId, reason: &Arc<str>, sent: Vec<Outgoing>) {
         self.record(host, EventKind::Abort { reason: reason.clone() });
+        let resets = &mut self.hosts.object_mut(host).resets;
+        *resets = (resets.0 + 1, reason.clone());
         let serving = self.tasks.alive_on(host).filter_map(|(_, task)| task.serves);
         let waiting: Vec<CallId> = serving.chain(unsent(&sent)).collect();
         for call in waiting {
@@ -100,6 +102,7 @@ impl State {
             self.hosts.object_mut(host).alarm.running = Some(info);
             self.alarm_failed(host);
         }
+        self.release_alarm(host);
     }
 
     /// Closes a connection; a client that listens learns of it.

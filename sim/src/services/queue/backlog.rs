@@ -125,16 +125,19 @@ impl Backlog {
 
     pub fn ready_at(&self) -> Option<Time> {
         let consumer = self.consumer.as_ref()?;
-        let concurrency = match self.config.options.miniflare_one_batch_at_a_time {
-            true => 1,
-            false => usize_of(consumer.max_concurrency),
-        };
-        if self.leases.len() >= concurrency {
-            return None;
+        let size = usize_of(consumer.max_batch_size);
+        let full = self.waiting.get(size - 1).map(|last| last.due);
+        match &*self.leases {
+            [] => {}
+            busy if self.config.options.miniflare_one_batch_at_a_time => {
+                let beside = busy.len() == 1 && busy[0].messages.len() < size;
+                return full.filter(|_| beside);
+            }
+            busy if busy.len() >= usize_of(consumer.max_concurrency) => return None,
+            _ => {}
         }
         let timeout = self.waiting.front()?.due + consumer.max_batch_timeout;
-        let full = self.waiting.get(usize_of(consumer.max_batch_size) - 1);
-        Some(full.map_or(timeout, |last| last.due.min(timeout)))
+        Some(full.map_or(timeout, |full| full.min(timeout)))
     }
 
     pub fn take(

@@ -131,7 +131,8 @@ pub struct Options {
     pub miniflare_acks_lost_on_throw: bool,
     /// `retryAll()` also retries the messages that were acked before it.
     pub miniflare_retry_all_beats_ack: bool,
-    /// The next batch waits for the handler of the last one, whatever the concurrency.
+    /// The next batch waits for the handler of the last one, whatever the concurrency; but one that is full does
+    /// not wait for one that was not.
     pub miniflare_one_batch_at_a_time: bool,
     /// Every refusal by the service has the code 15000.
     pub miniflare_errors_are_15000: bool,

@@ -42,6 +42,8 @@ pub enum ArgumentError {
     UnclosedEtag,
     /// A header whose date cannot be read.
     NotADate,
+    /// A conditional header of this name without any ETag in it.
+    NoEtag(Arc<str>),
 }
 
 /// What stood where a comma should have.
@@ -65,7 +67,8 @@ impl ArgumentError {
             | ArgumentError::NegativeSuffix(_) => "RangeError",
             ArgumentError::EtagsWithoutComma(_)
             | ArgumentError::BadWeakEtag
-            | ArgumentError::UnclosedEtag => "Error",
+            | ArgumentError::UnclosedEtag
+            | ArgumentError::NoEtag(_) => "Error",
             _ => "TypeError",
         }
     }
@@ -114,6 +117,7 @@ impl fmt::Display for ArgumentError {
                 f.write_str("Weak etags must start with W/ and their value must be quoted")
             }
             ArgumentError::UnclosedEtag => f.write_str("Unclosed double quote for Etag"),
+            ArgumentError::NoEtag(name) => write!(f, "Invalid ETag in {name} header"),
             ArgumentError::NotADate => {
                 f.write_str("The value cannot be converted because it is not a valid Date.")
             }

@@ -72,9 +72,16 @@ impl Conditional {
     pub fn from_headers(headers: &[(&str, &str)]) -> Result<Conditional, ArgumentError> {
         let mut condition = Conditional { seconds_granularity: true, ..Conditional::default() };
         for (name, value) in headers {
-            match name.to_ascii_lowercase().as_str() {
-                "if-match" => condition.etag_matches = Some(parse_etags(value)?),
-                "if-none-match" => condition.etag_does_not_match = Some(parse_etags(value)?),
+            let name = name.to_ascii_lowercase();
+            let etags = || match parse_etags(value)? {
+                none if none.is_empty() && !value.trim().is_empty() => {
+                    Err(ArgumentError::NoEtag(name.as_str().into()))
+                }
+                etags => Ok(Some(etags)),
+            };
+            match name.as_str() {
+                "if-match" => condition.etag_matches = etags()?,
+                "if-none-match" => condition.etag_does_not_match = etags()?,
                 "if-modified-since" => condition.uploaded_after = Some(parse_date(value)?),
                 "if-unmodified-since" => condition.uploaded_before = Some(parse_date(value)?),
                 _ => {}
@@ -228,7 +235,8 @@ mod tests {
     fn conditional_headers_are_read_as_the_runtime_reads_them() {
         assert_eq!(etags(r#""a", W/"b" ,, "c,d""#), "if-match=a,W/b,c,d");
         assert_eq!(etags(r#""a", *"#), "if-match=*");
-        assert_eq!(etags("unquoted"), "if-match=");
+        assert_eq!(etags("unquoted"), "Error: Invalid ETag in if-match header");
+        assert_eq!(etags(""), "if-match=");
         assert_eq!(etags(r#""a"#), "Error: Unclosed double quote for Etag");
         assert_eq!(
             etags(r#"W"a""#),

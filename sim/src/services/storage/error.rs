@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::kv::{MAX_KEY_BYTES, MAX_KEYS};
 use crate::services::sqlite;
 
 /// Why the storage refused; shown with the exact text of the platform.
@@ -17,12 +16,6 @@ pub enum Error {
     NoResults,
     /// `one()` of several rows.
     MultipleResults,
-    /// A key of too many bytes.
-    KeyTooLong(usize),
-    /// Too many keys at once.
-    TooManyKeys,
-    /// Too many pairs at once.
-    TooManyPairs,
     /// A key and value of too many bytes.
     PairTooBig,
     /// `list()` with a limit of zero.
@@ -36,7 +29,6 @@ impl Error {
     pub fn name(&self) -> &'static str {
         match self {
             Error::ListLimit | Error::StartAndStartAfter => "TypeError",
-            Error::KeyTooLong(_) | Error::TooManyKeys | Error::TooManyPairs => "RangeError",
             _ => "Error",
         }
     }
@@ -60,13 +52,6 @@ impl fmt::Display for Error {
             Error::MultipleResults => {
                 f.write_str("Expected exactly one result from SQL query, but got multiple results.")
             }
-            Error::KeyTooLong(bytes) => write!(
-                f,
-                "Keys cannot be larger than {MAX_KEY_BYTES} bytes. A key of size {bytes} was \
-                 provided."
-            ),
-            Error::TooManyKeys => write!(f, "Maximum number of keys is {MAX_KEYS}."),
-            Error::TooManyPairs => write!(f, "Maximum number of pairs is {MAX_KEYS}."),
             Error::PairTooBig => f.write_str("string or blob too big: SQLITE_TOOBIG"),
             Error::ListLimit => f.write_str("List limit must be positive."),
             Error::StartAndStartAfter => {

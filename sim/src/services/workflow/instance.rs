@@ -213,7 +213,7 @@ impl Instance {
             return Err(Error::Aborted(Abort::Pause));
         }
         match op {
-            Op::Begin { .. } => return Ok(self.begin(life, settings.options)),
+            Op::Begin { engine } => return Ok(self.begin(engine, settings.options)),
             Op::Finish { result, .. } => return Ok(self.finish(now, result, settings.options)),
             Op::Evict { .. } => return Ok(self.evict(now, next_life, follow)),
             _ => {}
@@ -254,13 +254,13 @@ impl Instance {
         }
     }
 
-    fn begin(&mut self, life: u64, options: Options) -> Reply {
+    fn begin(&mut self, engine: &Engine, options: Options) -> Reply {
         // Asked twice, or by a new life: neither may undo a pause that is due.
         if self.status == Status::Queued {
             self.status = Status::Running;
         }
-        if self.begun != Some(life) {
-            self.begun = Some(life);
+        if self.begun != Some(engine.generation) {
+            self.begun = Some(engine.generation);
             if options.miniflare_events_come_again {
                 self.events.read_back();
             }
@@ -269,6 +269,7 @@ impl Instance {
             payload: self.params.clone(),
             timestamp: self.created,
             instance_id: Arc::clone(&self.id),
+            workflow_name: Arc::clone(&engine.workflow),
         })
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![allow(clippy::too_many_lines, reason = "one object answers every probe, a line or two each")]
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use thunderhead_sim::*;
@@ -89,16 +90,6 @@ fn interleave_rpc_await() {
 }
 
 #[test]
-fn interleave_block_concurrency_while_timer() {
-    assert_eq!(raced("blocked", ""), ["0 1"]);
-}
-
-#[test]
-fn interleave_transaction_timer() {
-    assert_eq!(raced("transacted", ""), ["0 1"]);
-}
-
-#[test]
 fn transaction_rolls_back_and_does_not_reset() {
     let said = probe(|env| async move {
         let stub = stub(&env, "t");
@@ -156,6 +147,59 @@ fn block_concurrency_while_throw_resets() {
         env.log(format!("{thrown} {fresh}"));
     });
     assert_eq!(said, [r#"bcw boom "1""#]);
+}
+
+/// An object whose constructor fails the first time.
+struct Fails;
+
+impl DurableObject for Fails {
+    async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
+        methods!(self, method, args => read)
+    }
+}
+
+impl Fails {
+    fn read(&self, (): ()) -> Result<u32, Error> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn constructor_throws() {
+    let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
+        let lives = Cell::new(0);
+        cloud.try_durable_object_with("FAILS", move |_ctx, _env| {
+            lives.set(lives.get() + 1);
+            if lives.get() == 1 { Err(Error::app("ctor boom")) } else { Ok(Fails) }
+        });
+        cloud.client("client", |env| async move {
+            let stub = || env.durable_object("FAILS").get_by_name("x");
+            let old = stub();
+            let first = object_error(old.rpc("read", "").await);
+            assert!(first.durable_object_reset && !first.remote, "{first:?}");
+            assert_eq!(first.to_string(), "ctor boom");
+            assert_eq!(object_error(old.rpc("read", "").await), first, "the stub is broken");
+            assert_eq!(stub().call::<_, u32>("read", &()).await, Ok(0));
+        });
+    });
+    let run = run.unwrap();
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+}
+
+#[test]
+fn rpc_missing_method() {
+    let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
+        cloud.durable_object_with("FAILS", |_ctx, _env| Fails);
+        cloud.client("client", |env| async move {
+            let stub = env.durable_object("FAILS").get_by_name("x");
+            let missing = object_error(stub.rpc("nope", "").await);
+            assert!(missing.remote && !missing.durable_object_reset, "{missing:?}");
+            let text = r#"The RPC receiver does not implement the method "nope"."#;
+            assert_eq!(missing.to_string(), text);
+        });
+    });
+    let run = run.unwrap();
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
 }
 
 #[test]
@@ -224,7 +268,9 @@ fn alarmed(mode: &'static str, arm_ms: &'static [i64], wait: Duration) -> Vec<St
             stub.rpc("arm", ms.to_string()).await.unwrap();
         }
         env.sleep(wait).await;
-        let left = stub.rpc("get_alarm", "").await.unwrap();
+        // An alarm that aborts breaks the stub.
+        let fresh = env.durable_object("PROBE").get_by_name("alarm");
+        let left = fresh.rpc("get_alarm", "").await.unwrap();
         env.log(format!("left {}", left.text().unwrap()));
     })
 }

@@ -330,6 +330,20 @@ fn sendBatch_mixed() {
 }
 
 #[test]
+fn consumer_concurrency_while_busy() {
+    let mut driver = Driver::emulator();
+    let config = ConsumerConfig { max_batch_size: 2, ..ConsumerConfig::miniflare() };
+    driver.consume_slowly("q", config, Duration::from_secs(5), |_, _| Ok(()));
+    driver.send_all("q", &[value!(1)]);
+    let later = [2, 3, 4, 5].map(|n| MessageSendRequest::from(json(&value!(n))).delayed(2));
+    driver.queues.apply(Time::ZERO, &Op::send_batch("q", later.to_vec())).unwrap();
+    driver.run();
+    assert_eq!(driver.batches("q"), ["1#1", "2#1 3#1", "4#1 5#1"]);
+    // The first one began when its time was over, so the second, which is full, does not wait for it.
+    assert_eq!((driver.most_in_flight, driver.times("q")), (2, vec![1_000, 2_000, 7_000]));
+}
+
+#[test]
 fn consumer_concurrency_batch1() {
     for (mut driver, most) in [(Driver::emulator(), 1), (Driver::production(), 4)] {
         let config = ConsumerConfig { max_batch_size: 1, ..ConsumerConfig::miniflare() };

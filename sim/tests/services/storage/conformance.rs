@@ -138,7 +138,7 @@ fn transaction_async() {
     sql(&mut storage, "insert into t values(2)");
     storage.put("k", "2").unwrap();
     storage.rollback_transaction();
-    assert_eq!((count(&mut storage), storage.get("k").unwrap()), (1, Some("1".into())));
+    assert_eq!((count(&mut storage), storage.get("k")), (1, Some("1".into())));
 
     storage.begin_transaction();
     sql(&mut storage, "insert into t values(3)");
@@ -192,7 +192,7 @@ fn delete_all() {
     storage.set_alarm(Time::from_ms(60_000));
     storage.delete_all();
     assert!(sql(&mut storage, "select name from sqlite_master").to_array().is_empty());
-    assert_eq!(storage.get("k").unwrap(), None);
+    assert_eq!(storage.get("k"), None);
     assert_eq!(storage.get_alarm(), None);
 }
 
@@ -212,7 +212,7 @@ fn abort_durability() {
         }
         storage.reset();
         let rows = sql(&mut storage, "select * from w").to_array().len();
-        (rows, storage.get("kv").unwrap().is_some())
+        (rows, storage.get("kv").is_some())
     };
     let write: fn(&mut Storage) = |storage| drop(sql(storage, "insert into w values('sql')"));
     let put: fn(&mut Storage) = |storage| storage.put("kv", "1").unwrap();
@@ -230,7 +230,7 @@ fn writes_before_throw_persist() {
     storage.commit_turn().unwrap();
     storage.reset();
     assert_eq!(sql(&mut storage, "select a from w").to_array(), [named([("a", Value::from("x"))])]);
-    assert_eq!(storage.get("kv").unwrap(), Some("1".into()));
+    assert_eq!(storage.get("kv"), Some("1".into()));
 }
 
 #[test]

@@ -346,6 +346,7 @@ fn event_payload_mutation() {
         payload: r#"{"v":1}"#.into(),
         timestamp: Time::ZERO,
         instance_id: "mut".into(),
+        workflow_name: "wf".into(),
     };
     driver.now = Time::from_ms(50);
     for _ in 0..2 {

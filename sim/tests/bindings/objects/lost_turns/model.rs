@@ -50,6 +50,11 @@ pub struct Model {
     before: Vec<Stored>,
     running: bool,
     failures: u32,
+    /// When the alarm is tried again. One that is set meanwhile waits for that.
+    retry: Option<Alarm>,
+    /// Whether the last alarm was lost on the way, so that nobody saw when its failure was noticed. What was set
+    /// meanwhile may have come before that, and then there is no retry.
+    unseen: bool,
     /// What was said to connected clients, and what was told to callers.
     heard: Vec<u32>,
     pub lost: u32,
@@ -94,6 +99,9 @@ impl Model {
                     }
                     model.now.own_alarm = false;
                     model.kept = model.now.clone();
+                    if model.kept.alarm == Alarm::None && model.retry.take().is_some() {
+                        model.failures = 0;
+                    }
                 }
                 EventKind::Crash { .. } | EventKind::Abort { .. } if of_object => {
                     model.lost += u32::from(model.kept.marks != model.now.marks);
@@ -104,18 +112,24 @@ impl Model {
                 EventKind::Call { call } => {
                     if let Op::Alarm { info, .. } = trace.op(*call) {
                         let at = info.scheduled_time.as_ms();
-                        if at > ms || !model.kept.alarm.admits(Some(at)) {
-                            return Err(wrong(format!(
-                                "an alarm for {at} is sent, and {:?} is kept",
-                                model.kept.alarm
-                            )));
+                        let (kept, mut retry) = (model.kept.alarm, model.retry.take());
+                        let unseen = std::mem::take(&mut model.unseen);
+                        if unseen && retry != Some(kept) && kept.admits(Some(at)) {
+                            (retry, model.failures) = (None, 0);
+                        }
+                        if at > ms || !retry.unwrap_or(kept).admits(Some(at)) {
+                            let kept = format!("{kept:?} is kept, {retry:?} is tried again");
+                            return Err(wrong(format!("an alarm for {at} is sent, and {kept}")));
                         }
                         model.running = true;
-                        model.set_kept(Alarm::None);
+                        if retry.is_none_or(|retry| retry == kept) {
+                            model.set_kept(Alarm::None);
+                        }
                         model.watch();
                         // A crash of an object that is down already leaves no event.
                         if !arrived.contains(call) {
                             model.alarm_failed(ms);
+                            model.unseen = true;
                         }
                     }
                 }
@@ -164,7 +178,7 @@ impl Model {
         if !std::mem::take(&mut self.running) {
             return;
         }
-        if self.kept.touched {
+        if self.kept.touched || self.kept.alarm != Alarm::None {
             self.failures = 0;
             return;
         }
@@ -176,7 +190,9 @@ impl Model {
         let pause = 2_000 << self.failures;
         self.failures += 1;
         self.retried += 1;
-        self.set_kept(Alarm::Between(ms + pause, ms + pause + pause / 4 + LATENCY));
+        let retry = Alarm::Between(ms + pause, ms + pause + pause / 4 + LATENCY);
+        self.retry = Some(retry);
+        self.set_kept(retry);
     }
 
     fn does(&mut self, words: &[&str]) -> Result<(), String> {

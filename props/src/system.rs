@@ -56,6 +56,8 @@ pub struct System {
     pub promises: Vec<Promise>,
     without: Vec<(Name, Name)>,
     ignored: Vec<(Name, Name)>,
+    /// Whether it is built for storms of days.
+    outlasts_days: bool,
     /// What to write to ignore columns, in words.
     remedy: fn(&[String]) -> String,
     /// Where it was read from, if it was: a command may name it so as well, and its failure files do.
@@ -82,6 +84,7 @@ impl System {
             promises: Vec::new(),
             without: Vec::new(),
             ignored: Vec::new(),
+            outlasts_days: false,
             remedy: ignoring,
             origin: None,
         }
@@ -146,6 +149,18 @@ impl System {
     /// The promises that come for nothing and do not hold here, each with the reason.
     pub fn left_out(&self) -> &[(Name, Name)] {
         &self.without
+    }
+
+    /// Says that it is built to outlast trouble of days, so that a check of everything tries its implementations that
+    /// must hold in such weather too. Most systems are not: a queue tries a message three times unless it is told more.
+    pub fn outlasting_days(mut self) -> System {
+        self.outlasts_days = true;
+        self
+    }
+
+    /// Whether it is built to outlast trouble of days.
+    pub fn outlasts_days(&self) -> bool {
+        self.outlasts_days
     }
 
     /// Does not compare this with what a calm leaves behind, for this reason: `table.column`, `table.column.field` for a

@@ -62,6 +62,7 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         .with_workload(workload::workload)
         .with_smallest(workload::smallest)
         .with_promises(COMPARISONS)
+        .outlasting_days()
 });
 
 fn reference(cloud: &mut Cloud) {

@@ -62,6 +62,7 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     .with_workload(workload::workload)
     .with_smallest(workload::smallest)
     .with_promises(GENERATIONS)
+    .outlasting_days()
     .without(
         "the storm leaves no trace",
         "a generation has a deadline; one that a storm holds up until then ends with the artifacts that are there",

@@ -51,6 +51,7 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         .with_workload(workload)
         .with_smallest(|| vec![upload(0, "/cat.jpg", 1)])
         .with_promises(RELAY)
+        .outlasting_days()
 });
 
 const PATIENCE: Patience =

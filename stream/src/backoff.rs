@@ -49,12 +49,17 @@ impl Default for Backoff {
 impl Backoff {
     /// What comes after so many failures, the one of this moment included.
     pub fn next(&self, failures: i64) -> Next {
-        if failures >= self.max_failures {
-            return Next::Park;
+        match failures >= self.max_failures {
+            true => Next::Park,
+            false => Next::RetryAfter(self.pause(failures)),
         }
+    }
+
+    /// The pause after so many failures, in milliseconds.
+    pub fn pause(&self, failures: i64) -> i64 {
         let doublings = u32::try_from(failures.saturating_sub(1).max(0)).unwrap_or(u32::MAX);
         let factor = 2_i64.checked_pow(doublings).unwrap_or(i64::MAX);
-        Next::RetryAfter(self.first_ms.saturating_mul(factor).min(self.longest_ms))
+        self.first_ms.saturating_mul(factor).min(self.longest_ms)
     }
 }
 

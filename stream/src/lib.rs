@@ -24,7 +24,7 @@ pub use message::{Direction, Key, Kind, Message, NewMessage};
 pub use migration::Migration;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use processor::{Processor, Turn};
+pub use processor::{Failure, Processor, Turn};
 pub use rebuild::{Rebuilt, rebuild};
 pub use sqlite::SqliteStore;
 pub use store::{Claim, Parked, Store};

@@ -39,6 +39,30 @@ pub struct Turn {
     pub parked: usize,
 }
 
+/// Why a command was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened, for whoever looks at the command when it is parked.
+    pub error: String,
+    /// Whether something else is to blame, such as a database that does not answer. Then the command is tried again
+    /// for as long as that lasts, and never parked for it.
+    pub passing: bool,
+}
+
+impl Failure {
+    /// A failure that is not the command's own.
+    pub fn passing(error: impl Into<String>) -> Failure {
+        Failure { error: error.into(), passing: true }
+    }
+}
+
+/// A failure that is the command's own, as far as anybody knows.
+impl From<String> for Failure {
+    fn from(error: String) -> Failure {
+        Failure { error, passing: false }
+    }
+}
+
 impl Processor {
     /// Claims one batch and carries it out, command by command. An error of the store ends the
     /// turn; leases that are left run out by themselves.
@@ -46,11 +70,11 @@ impl Processor {
     /// A claim that vanished may have killed its processor, or only have waited behind one that
     /// did. So commands that vanished twice are carried out one at a time, all others given back
     /// before: then only the culprit vanishes again.
-    pub async fn turn<S: Store>(
+    pub async fn turn<S: Store, E: Into<Failure>>(
         &self,
         store: &S,
         clock: impl Fn() -> i64,
-        mut handler: impl AsyncFnMut(&Message) -> Result<(), String>,
+        mut handler: impl AsyncFnMut(&Message) -> Result<(), E>,
     ) -> Result<Turn, Error> {
         // The store may go by another clock than this one. That so much time has passed since the claim was asked
         // for is true by both.
@@ -76,11 +100,11 @@ impl Processor {
         Ok(turn)
     }
 
-    async fn carry_out<S: Store>(
+    async fn carry_out<S: Store, E: Into<Failure>>(
         &self,
         store: &S,
         clock: impl Fn() -> i64,
-        handler: &mut impl AsyncFnMut(&Message) -> Result<(), String>,
+        handler: &mut impl AsyncFnMut(&Message) -> Result<(), E>,
         claim: &Claim,
         turn: &mut Turn,
     ) -> Result<(), Error> {
@@ -93,7 +117,15 @@ impl Processor {
                     turn.marked += usize::from(store.mark_command_processed(&key, clock()).await?);
                     return Ok(());
                 }
-                Err(error) => (error, self.backoff.next(claim.failures + 1)),
+                Err(failure) => {
+                    let Failure { error, passing } = failure.into();
+                    let failures = claim.failures + 1;
+                    let next = match passing {
+                        true => Next::RetryAfter(self.backoff.pause(failures)),
+                        false => self.backoff.next(failures),
+                    };
+                    (error, next)
+                }
             }
         };
         let recorded = usize::from(store.record_failure(claim, &error, next, clock()).await?);

@@ -137,7 +137,7 @@ async fn process(server: &str) {
             if stands_still {
                 std::future::pending::<()>().await;
             }
-            Ok(())
+            Ok::<(), String>(())
         };
         match processor.turn(&store, now, handler).await {
             Ok(turn) if turn.claimed > 0 => {}

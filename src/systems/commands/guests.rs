@@ -93,7 +93,12 @@ impl std::fmt::Display for CheckOutError {
 
 impl From<Error> for CheckOutError {
     fn from(error: Error) -> CheckOutError {
-        CheckOutError::Unavailable(error.to_string())
+        match &error {
+            Error::D1(refused) if !refused.is_transient() => {
+                CheckOutError::Poison(error.to_string())
+            }
+            _ => CheckOutError::Unavailable(error.to_string()),
+        }
     }
 }
 

@@ -19,7 +19,7 @@ mistakes! {
         breaks "the pending query is exact";
     PENDING_FROM_THERE = "pending-from-there", "pending commands begin with the place behind which they were asked for",
         breaks "the pending query is exact";
-    PARKS_SOON = "parks-soon", "a command that fails twice is set aside",
+    PARKS_SOON = "parks-soon", "a command that fails twice is set aside, whatever was to blame",
         breaks "only poison is set aside";
     STOPS_WHEN_DONE = "stops-when-done", "a processor that has had something to do goes home, whatever has failed",
         breaks "poison holds up nobody";
@@ -33,12 +33,14 @@ mistakes! {
         breaks "the workflow hears of every outcome";
     CONFLICT_IS_SUCCESS = "conflict-is-success", "a message that finds another in its place counts as appended",
         breaks "the workflow hears of every outcome";
+    SILENT_BEHIND_POISON = "silent-behind-poison", "behind a command that cannot be carried out no outcome is told",
+        breaks "the workflow hears of every outcome";
     LEAVES_LATER = "leaves-later", "the check-out is written first, and that the guest has left afterwards",
         breaks "a stay ends once";
     LEAVES_ANY_STAY = "leaves-any-stay", "a check-out that is repeated ends the stay that the guest has begun since",
         breaks "a stay ends once";
     STALE_FAILURES_COUNT = "stale-failures-count", "a failure is recorded for whoever holds the command now",
-        breaks "the storm leaves no trace";
+        breaks nothing;
     NO_LEASE = "no-lease", "a command that is claimed is free again after a millisecond",
-        breaks "only poison is set aside";
+        breaks nothing;
 }

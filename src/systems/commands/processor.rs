@@ -3,10 +3,11 @@
 //! The reference runs the processor of `thunderhead-stream`; the plan's alternatives are other turns in the
 //! same loop.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use thunderhead_sim::{Cloud, Env};
-use thunderhead_stream::{self as stream, Backoff, Message, Processor, Store};
+use thunderhead_stream::{self as stream, Backoff, Failure, Message, Processor, Store};
 
 use super::guests::{CheckOut, CheckOutError, Departure};
 use super::mistakes;
@@ -41,17 +42,24 @@ const PROCESSORS: u32 = 4;
 pub const SOON: Duration = Duration::from_millis(250);
 /// Pauses grow as long as there is nothing to do, by so much each time.
 const SLOWER: u32 = 4;
-/// The pause behind which a processor ends its shift, or no run would end: more than twenty minutes of
-/// nothing, when a request may arrive ten minutes late.
-const SHIFT: Duration = Duration::from_secs(1_024);
+/// The pause behind which a processor ends its shift, or no run would end: more than two months of nothing, when
+/// requests are three weeks apart at most.
+const SHIFT: Duration = Duration::from_secs(1 << 22);
+/// The same for the plan's alternatives: more than twenty minutes, when a request may arrive ten minutes late. They do
+/// not tell a command that always fails from a database in trouble, and a run has to end all the same.
+const SHORT_SHIFT: Duration = Duration::from_secs(1_024);
+/// The longest pause of the reference after a turn that failed, since there may be something to do.
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1_024);
 /// How many commands are taken at once.
 pub const BATCH: u32 = 10;
 /// Longer than a batch takes, and not much longer than one lost call: a lease that is lost is found soon, and
 /// one that runs out while its holder is still at work does no harm.
 const LEASE_MS: i64 = 15_000;
-/// Eight failures take two minutes: longer than a storm lasts, so only poison is parked.
-const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 60_000, max_failures: 8 };
-const MAX_VANISHED: i64 = 10;
+/// A command that fails by itself is parked at its eighth failure, after two minutes and more. One that fails because a
+/// database is in trouble is not parked, though that may last for days.
+const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 3_600_000, max_failures: 8 };
+/// Hardly any weather makes so many claims of one command vanish.
+const MAX_VANISHED: i64 = 100;
 
 /// Adds the hosts, and what this way of working needs.
 pub fn mount(cloud: &mut Cloud, approach: Approach) {
@@ -92,8 +100,12 @@ fn is_hired(env: &Env, number: u32) -> bool {
 }
 
 async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Session<'_>) {
+    let (shift, after_failure) = match approach {
+        Approach::Reference => (SHIFT, PAUSE_AFTER_FAILURE),
+        _ => (SHORT_SHIFT, Duration::MAX),
+    };
     let mut pause = SOON;
-    while pause <= SHIFT {
+    while pause <= shift {
         let mut done = 0;
         let turn = match approach {
             Approach::Reference => reference(env, name, &mut done).await,
@@ -106,10 +118,11 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
         if done > 0 && mistakes::STOPS_WHEN_DONE.is_made(env) {
             return;
         }
+        pause = if done > 0 { SOON } else { pause * SLOWER };
         if let Err(failure) = turn {
             env.log(format!("turn ends: {failure}"));
+            pause = pause.min(after_failure);
         }
-        pause = if done > 0 { SOON } else { pause * SLOWER };
         env.sleep(pause).await;
     }
 }
@@ -122,29 +135,51 @@ async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), CheckO
         backoff: Backoff { max_failures: max_failures(env), ..BACKOFF },
         max_vanished: MAX_VANISHED,
     };
+    let poisoned = Cell::new(false);
     let handler = async |message: &Message| {
-        if mistakes::MARKS_FIRST.is_made(env) {
-            let marked = D1Store::new(env).mark_command_processed(&message.key(), now(env)).await;
-            marked.map_err(|failure| failure.to_string())?;
-        }
-        if mistakes::TELLS_FIRST.is_made(env) {
-            let told = report(env, message, Ok(Departure::Left)).await;
-            told.map_err(|failure| failure.to_string())?;
-        }
-        let carried_out = guests::check_out_once(env, command(message)).await;
-        if mistakes::UNMARKS_FAILURES.is_made(env) && carried_out.is_err() {
-            let unmarked = D1Store::new(env).mark_command_unprocessed(&message.key()).await;
-            unmarked.map_err(|failure| failure.to_string())?;
-        }
-        if mistakes::TELLS_IF_IT_CAN.is_made(env) {
-            let _ = report(env, message, carried_out).await;
-            return Ok(());
-        }
-        report(env, message, carried_out).await.map_err(|failure| failure.to_string())
+        let silent = poisoned.get() && mistakes::SILENT_BEHIND_POISON.is_made(env);
+        carry_out(env, message, silent).await.map_err(|error| {
+            poisoned.set(poisoned.get() || matches!(error, CheckOutError::Poison(_)));
+            match mistakes::PARKS_SOON.is_made(env) {
+                true => error.to_string().into(),
+                false => Failure::from(error),
+            }
+        })
     };
     let turn = processor.turn(&D1Store::new(env), || now(env), handler).await?;
     *done += turn.claimed;
     Ok(())
+}
+
+/// The handler of the reference. It tells the workflow how the command ended, unless it makes the mistake to be silent.
+async fn carry_out(env: &Env, message: &Message, silent: bool) -> Result<(), CheckOutError> {
+    if mistakes::MARKS_FIRST.is_made(env) {
+        D1Store::new(env).mark_command_processed(&message.key(), now(env)).await?;
+    }
+    if mistakes::TELLS_FIRST.is_made(env) {
+        report(env, message, Ok(Departure::Left)).await?;
+    }
+    let carried_out = guests::check_out_once(env, command(message)).await;
+    if mistakes::UNMARKS_FAILURES.is_made(env) && carried_out.is_err() {
+        D1Store::new(env).mark_command_unprocessed(&message.key()).await?;
+    }
+    if silent {
+        return carried_out.map(|_| ());
+    }
+    if mistakes::TELLS_IF_IT_CAN.is_made(env) {
+        let _ = report(env, message, carried_out).await;
+        return Ok(());
+    }
+    report(env, message, carried_out).await
+}
+
+impl From<CheckOutError> for Failure {
+    fn from(error: CheckOutError) -> Failure {
+        match error {
+            CheckOutError::Unavailable(why) => Failure::passing(why),
+            CheckOutError::Poison(why) => why.into(),
+        }
+    }
 }
 
 fn max_failures(env: &Env) -> i64 {
@@ -178,7 +213,10 @@ pub fn command(message: &Message) -> CheckOut<'_> {
 
 impl From<stream::Error> for CheckOutError {
     fn from(error: stream::Error) -> CheckOutError {
-        CheckOutError::Unavailable(error.to_string())
+        match error {
+            stream::Error::Unavailable(_) => CheckOutError::Unavailable(error.to_string()),
+            other => CheckOutError::Poison(other.to_string()),
+        }
     }
 }
 

@@ -28,8 +28,6 @@ const RETRY: Duration = Duration::from_secs(5);
 /// The object looks at its tasks again after as long as they have taken so far, within these bounds.
 const LOOK_MIN: Duration = Duration::from_secs(20);
 const LOOK_MAX: Duration = Duration::from_secs(300);
-/// The platform tries a failed alarm six times again. Two of them are left for those that get lost.
-const RETRIES_TRUSTED: u32 = 4;
 /// How long after the last request to the bucket nothing of it is on its way any more.
 const SETTLED: Duration = Duration::from_secs(900);
 
@@ -61,16 +59,20 @@ impl DurableObject for Generation {
         methods!(self, method, args => async create, progress, webhook, async watch)
     }
 
-    /// The platform tries an alarm again a few times and then drops it, so a late try sets another one.
-    async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
+    /// The platform tries an alarm again a few times and then drops it. So a handler that runs at all sets another one
+    /// when it fails, and only an alarm whose every try is lost on its way is dropped.
+    async fn alarm(&self, _: AlarmInfo) -> Result<(), Error> {
         if mistakes::ALARM_READS_THE_REQUEST.is_made(&self.env) {
             self.store.request()?;
         }
         match self.resume().await {
-            Err(_) if info.retry_count >= RETRIES_TRUSTED => {
-                self.wake_by(self.env.now() + LOOK_MAX)
+            Err(error) => {
+                self.env.log(format!("will try again: {error}"));
+                let now = self.env.now();
+                let pause = (now - self.store.request()?.created_at).clamp(RETRY, LOOK_MAX);
+                self.wake_by(now + pause)
             }
-            result => result,
+            Ok(()) => Ok(()),
         }
     }
 }

@@ -23,6 +23,8 @@ mistakes! {
         breaks "the latest upload wins";
     SERVES_STRANGERS = "serves-strangers", "who asks is not compared with whose it is",
         breaks "organisations stay apart";
+    NEEDS_NO_SESSION = "needs-no-session", "a request without a session is served",
+        breaks "organisations stay apart";
     NAMES_ALONE = "names-alone", "the id of an event leaves the organisation out",
         breaks "organisations stay apart";
     LISTS_ANOTHER = "lists-another", "the list of an organisation is that of another",

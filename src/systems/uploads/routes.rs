@@ -23,7 +23,8 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let member = session.split_once('@').map_or("", |(_, organisation)| organisation);
     let organisation = path.split('/').next().unwrap_or_default();
     let stranger = organisation != member && !mistakes::SERVES_STRANGERS.is_made(&env);
-    if organisation.is_empty() || stranger {
+    let nobody = session.is_empty() && mistakes::NEEDS_NO_SESSION.is_made(&env);
+    if organisation.is_empty() || stranger && !nobody {
         return Ok(Response::new(403, ""));
     }
     if organisation == OPERATORS {

@@ -19,6 +19,11 @@ use super::names::{AGENT, BUCKET};
 use super::wire::Params;
 use crate::systems::json;
 
+/// As patient as an outage of three days needs. What is wrong with a picture itself is never tried again.
+fn patient() -> StepConfig {
+    StepConfig::retries(240, Duration::from_secs(10), Backoff::Linear)
+}
+
 /// The body of an instance.
 pub async fn run(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
     AgentWorkflow::wrap(env, event, step, |workflow| async move {
@@ -55,7 +60,7 @@ impl Classification {
     /// The likeliest label, or nothing when the bytes are gone.
     async fn classify(&self) -> Result<Json, Error> {
         let step = self.workflow.step();
-        let loaded = step.do_("load-image", || {
+        let loaded = step.do_with("load-image", patient(), || {
             let (env, params, image) = self.parts();
             async move {
                 let found = load(&env, &params).await?;
@@ -67,7 +72,7 @@ impl Classification {
         if loaded.await?.text() == Some("false") {
             return Ok(Json::Null);
         }
-        let label = step.do_("classify-image", || {
+        let label = step.do_with("classify-image", patient(), || {
             let (env, params, image) = self.parts();
             async move {
                 let remembered = image.borrow().clone();
@@ -117,8 +122,6 @@ impl Classification {
     /// Calls the agent in a step, by a new stub each time: one that has seen a reset stays broken.
     async fn tell(&self, name: &str, method: &'static str, about: Json) -> Result<Body, Error> {
         let args = self.about(about).to_string();
-        // As patient as an outage of three days needs.
-        let patient = StepConfig::retries(240, Duration::from_secs(10), Backoff::Linear);
         let call = || {
             let (env, params, _) = self.parts();
             let args = args.clone();
@@ -131,7 +134,7 @@ impl Classification {
                 agent.rpc(method, args).await
             }
         };
-        self.workflow.step().do_with(name, patient, call).await
+        self.workflow.step().do_with(name, patient(), call).await
     }
 
     fn about(&self, mut result: Json) -> Json {

@@ -38,7 +38,7 @@ fn one(rng: &mut Rng, at: u64, pictures: &[Body]) -> ClientRequest {
         26 => elsewhere(at, "MULTIPART", &key, picture),
         // A picture that no model takes.
         27 => upload(at, &key, ""),
-        28 => ClientRequest::new(Time::from_ms(at), "DELETE", &format!("/{key}?as=eve@evil"), ""),
+        28 => stranger(rng, at, &key),
         29 => operate(at, "reconcile/acme", ""),
         30 => operate(at, "migrate/acme", ""),
         _ => operate(at, "notifications", r#"{"action":"PutObject"}"#),
@@ -51,6 +51,12 @@ fn upload(at: u64, key: &str, bytes: impl Into<Body>) -> ClientRequest {
 
 fn delete(at: u64, key: &str) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at), "DELETE", &member(key), "").retried(2)
+}
+
+/// A member of another organisation, or somebody without a session.
+fn stranger(rng: &mut Rng, at: u64, key: &str) -> ClientRequest {
+    let session = if rng.chance(512) { "?as=eve@evil" } else { "" };
+    ClientRequest::new(Time::from_ms(at), "DELETE", &format!("/{key}{session}"), "")
 }
 
 fn watch(at: u64, organisation: &str) -> ClientRequest {

@@ -70,6 +70,7 @@ on_every_database! {
         state_is_rebuilt_from_the_stream,
         every_command_is_carried_out_and_marked,
         a_poison_command_does_not_hold_up_the_others,
+        what_is_to_blame_for_a_passing_failure_is_waited_for,
         a_command_that_kills_its_processor_is_parked_alone;
 }
 

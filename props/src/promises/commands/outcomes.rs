@@ -27,17 +27,18 @@ fn command<'a>(message: &Message<'a>) -> Option<&'a str> {
 
 fn heard(trace: &Trace) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
-    // Those who wait behind one that cannot be carried out are another matter.
-    if contents.is_poisoned() {
-        return Ok(());
-    }
+    // Those who wait behind one that fails and is not set aside are another matter.
+    let mut poison = contents.commands().filter(|command| contents.is_poison(command.id));
+    let held_up = poison.any(|command| !contents.is_parked(command));
     for (workflow, stream) in &contents.streams {
         let told = |id: &str| stream.iter().any(|message| command(message) == Some(id));
         let commands = || stream.iter().filter(|message| message.is_command());
         // An attempt that arrives when its command is parked already takes effect unheard, until
         // an operator looks at it.
-        let mut unheard =
-            commands().filter(|message| !told(message.id) && !contents.is_parked(message));
+        let mut unheard = commands().filter(|message| {
+            let waits = held_up && !contents.is_processed(message);
+            !told(message.id) && !contents.is_parked(message) && !waits
+        });
         if let Some(message) = unheard.find(|message| contents.effects.contains_key(message.id)) {
             let about = named(trace, message.id);
             let message = format!("{workflow} never hears what became of {}", message.id);

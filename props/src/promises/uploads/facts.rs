@@ -10,6 +10,8 @@ use thunderhead_sim::{
     Body, Error, EventKind, Op, Outcome, Reply, Request, Response, Trace, workflow,
 };
 
+/// The worker that answers members of organisations.
+const WEB: &str = "web";
 /// The bucket of the pipeline.
 const BUCKET: &str = "images";
 /// The worker that stands for a user's browser.
@@ -30,6 +32,10 @@ pub enum Fact<'a> {
     Removed(&'a [Arc<str>]),
     /// The bytes of an object were read.
     Read(&'a Object, &'a Body),
+    /// R2 has answered, by this call, what it holds under a key: these bytes, by their ETag, or nothing.
+    Looked(u32, &'a str, Option<&'a str>),
+    /// An agent has R2's answer to this call and goes on with it: it does not ask R2 again, and lives.
+    Believed(u32),
     /// R2 sends a notification about a key to the queue, by this call.
     Tells(u32, &'a str),
     /// The notification of this call has become a message of the queue.
@@ -47,8 +53,6 @@ pub enum Fact<'a> {
     Exists(&'a str),
     /// A life of an instance begins.
     Runs(&'a str),
-    /// The model is asked about a picture.
-    Classifies(&'a Body),
     /// The model refuses a picture, and always will.
     Refused(&'a Body),
     /// The model has looked at a picture.
@@ -59,7 +63,7 @@ pub enum Fact<'a> {
     Rejected(&'a [RowChange]),
     /// A workflow asks its agent about bytes that it did not find.
     Gone,
-    /// A worker begins with a request.
+    /// The worker that answers members begins with a request.
     Asked(u32, &'a Request),
     /// A worker has answered.
     Answered(u32, &'a Response),
@@ -84,7 +88,6 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 effect(*call, trace.op(*call), trace.outcome(*outcome))
             }
             EventKind::Call { call } => match trace.op(*call) {
-                Op::Ai(op) => Some(Fact::Classifies(&op.image)),
                 Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
                 Op::Fetch { request, .. } if actor == BROWSER => {
                     Some(Fact::Fetches(*call, request))
@@ -96,7 +99,7 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 _ => None,
             },
             EventKind::Begin { call } => match trace.op(*call) {
-                Op::Fetch { request, .. } => Some(Fact::Asked(*call, request)),
+                Op::Fetch { to, request } if &**to == WEB => Some(Fact::Asked(*call, request)),
                 Op::Rpc { method, .. } if &**method == "onImageGone" => Some(Fact::Gone),
                 _ => None,
             },
@@ -104,6 +107,10 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 Ok(Reply::Fetch(response)) => Some(Fact::Answered(*call, response)),
                 _ => None,
             },
+            EventKind::Return { call, outcome } if actor.starts_with(AGENT) => {
+                let answered = trace.outcome(*outcome).is_ok() && is_head(trace.op(*call));
+                (answered && goes_on(trace, at)).then_some(Fact::Believed(*call))
+            }
             EventKind::Return { call, outcome } if actor == BROWSER => {
                 match trace.outcome(*outcome) {
                     Ok(Reply::Fetch(response)) => Some(Fact::Fetched(*call, response)),
@@ -127,6 +134,21 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     })
 }
 
+fn is_head(op: &Op) -> bool {
+    matches!(op, Op::R2(r2::Op::Head { .. }))
+}
+
+/// Whether a host goes on after the answer at this place with something else than another question to R2, or its end.
+fn goes_on(trace: &Trace, at: usize) -> bool {
+    let events = trace.events();
+    let next = events[at + 1..].iter().find(|event| event.actor == events[at].actor);
+    next.is_some_and(|event| match &event.kind {
+        EventKind::Call { call } => !is_head(trace.op(*call)),
+        EventKind::Rows { .. } | EventKind::End { .. } => true,
+        _ => false,
+    })
+}
+
 /// Every message whose delivery begins, with its place in the trace.
 pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     trace.events().iter().enumerate().flat_map(|(at, event)| {
@@ -143,7 +165,7 @@ pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
 
 fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     match (op, outcome) {
-        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(op, reply),
+        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(call, op, reply),
         (Op::Notify { .. }, Ok(Reply::Queue(queue::Reply::Sent { id, .. }))) => {
             Some(Fact::Told(call, *id))
         }
@@ -166,8 +188,12 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     }
 }
 
-fn bucket<'a>(op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
+fn bucket<'a>(call: u32, op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
     match (op, reply) {
+        (r2::Op::Head { key, .. }, r2::Reply::Object(object)) => {
+            Some(Fact::Looked(call, key, Some(&object.etag)))
+        }
+        (r2::Op::Head { key, .. }, _) => Some(Fact::Looked(call, key, None)),
         (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object)),
         (_, r2::Reply::ObjectBody { object, body, .. }) => Some(Fact::Read(object, body)),
         (r2::Op::Delete { .. } | r2::Op::LifecycleDelete { .. }, r2::Reply::Deleted) => {

@@ -14,6 +14,11 @@ use crate::mutant::History;
 /// The name that the histories are about.
 pub const KEY: &str = "acme/cat.jpg";
 
+/// The agent of its organisation.
+const AGENT: &str = "ORGANIZATION:acme";
+/// The calls by which the agent looks at R2 have numbers behind this one.
+const LOOKS: u32 = 1_000;
+
 /// A history of one name, `cat.jpg` of `acme`.
 #[derive(Clone, Default)]
 pub struct Story {
@@ -56,6 +61,29 @@ impl Story {
         let op = Op::Notify { queue: "uploads".into(), event };
         self.history.calls("r2", self.calls, op.clone());
         self.history.answered(self.calls, op, Ok(sent(message)));
+        self
+    }
+
+    /// R2 answers the agent's call of this number that it holds these bytes. The answer is on its way.
+    pub fn looks(&mut self, call: u32, bytes: &str) -> &mut Story {
+        let op = Op::R2(r2::Op::head("images", KEY));
+        self.history.calls(AGENT, LOOKS + call, op.clone());
+        self.history.answered(LOOKS + call, op, Ok(held(bytes)));
+        self
+    }
+
+    /// The agent has the answer to that call, and goes on with it.
+    pub fn hears(&mut self, call: u32, bytes: &str) -> &mut Story {
+        self.history.returns(AGENT, LOOKS + call, held(bytes));
+        let op = Op::Workflow(workflow::Op::create("OrganizationWorkflow", "any", "{}"));
+        self.history.calls(AGENT, 2 * LOOKS + call, op);
+        self
+    }
+
+    /// The agent has the answer to that call, and asks again.
+    pub fn hears_and_asks_again(&mut self, call: u32, bytes: &str) -> &mut Story {
+        self.history.returns(AGENT, LOOKS + call, held(bytes));
+        self.history.calls(AGENT, 2 * LOOKS + call, Op::R2(r2::Op::head("images", KEY)));
         self
     }
 
@@ -144,14 +172,6 @@ impl Story {
         let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });
         let label = Label { label: label.into(), score: Score::from_millionths(500_000) };
         self.history.effect_of(op, Ok(Reply::Ai([label].into())));
-        self
-    }
-
-    /// The model is asked about these bytes.
-    pub fn classifies(&mut self, bytes: &str) -> &mut Story {
-        let op = Op::Ai(ai::Op { model: ai::RESNET_50.into(), image: bytes.into() });
-        self.calls += 1;
-        self.history.calls("OrganizationWorkflow/one", self.calls, op);
         self
     }
 
@@ -277,4 +297,9 @@ fn object(bytes: &str) -> r2::Object {
     let put = r2::Op::put("images", KEY, bytes);
     let reply = store.apply(thunderhead_sim::Time::ZERO, &put).reply.expect("stored");
     (**reply.object().expect("a put answers with its object")).clone()
+}
+
+/// What R2 answers to `head` while it holds these bytes.
+fn held(bytes: &str) -> Reply {
+    Reply::R2(r2::Reply::Object(Arc::new(object(bytes))))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thunderhead_sim::Trace;
 use thunderhead_sim::queue::Fate;
 
-use super::contents::{Contents, short, split};
+use super::contents::{Contents, event_id, short, split};
 use super::facts::{Fact, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
@@ -18,7 +18,7 @@ pub static LATEST_WINS: Promise = Promise::eventually(
 
 pub static NEVER_BACK: Promise = Promise::always(
     "no stale overwrite",
-    "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes",
+    "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes, as far as bytes or R2's answers tell which one a row describes",
     never_back,
 );
 
@@ -58,10 +58,19 @@ fn latest_wins(trace: &Trace) -> Result<(), Finding> {
 
 fn never_back(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
+    let mut looks = Looks::default();
     // How far each row has come in what its key has held; nothing yet at 0.
     let mut reached: BTreeMap<(&str, &str), (usize, Option<&str>)> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         let touched = contents.step(&fact);
+        if let Some((key, look)) = looks.step(&fact, &contents)
+            && let Some(of) = split(key)
+            && contents.row(key).map(|row| row.event) == look.event.as_deref()
+        {
+            // The row stays, and from now on it is about what R2 holds now, if the same bytes were there before.
+            let (far, _) = reached.entry(of).or_default();
+            *far = look.earliest.max(*far);
+        }
         let Fact::Rows(..) = fact else { continue };
         for (organisation, name) in touched {
             let row = contents.board.get(organisation, name).map(|row| row.event);
@@ -71,11 +80,16 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
             }
             let key = format!("{organisation}/{name}");
             let held = contents.held(&key);
-            // The least advance that explains the row: the same bytes may have been there twice.
-            let next = (*far..=held.len()).find(|place| match place.checked_sub(1) {
-                None => row.is_none(),
-                Some(change) => held[change].as_deref() == row,
-            });
+            let next = match looks.believed.get(&*key) {
+                Some(look) if look.event.as_deref() == row => {
+                    (look.latest >= *far).then_some(look.earliest.max(*far))
+                }
+                // The least advance that explains the row: the same bytes may have been there twice.
+                _ => (*far..=held.len()).find(|place| match place.checked_sub(1) {
+                    None => row.is_none(),
+                    Some(change) => held[change].as_deref() == row,
+                }),
+            };
             let Some(next) = next else {
                 let row = row.map_or("deleted", short);
                 return Err(Finding::at(at, format!("{key} goes back to {row}")));
@@ -84,6 +98,46 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
         }
     }
     Ok(())
+}
+
+/// An answer of R2 to an agent.
+#[derive(Clone, Debug)]
+struct Look {
+    /// How many changes the key had seen: one number, unless the question reached R2 twice.
+    earliest: usize,
+    latest: usize,
+    /// What it holds.
+    event: Option<String>,
+}
+
+/// What agents have asked R2.
+#[derive(Debug, Default)]
+struct Looks<'a> {
+    answers: BTreeMap<u32, (&'a str, Look)>,
+    /// The last answer about each key with which an agent went on.
+    believed: BTreeMap<&'a str, Look>,
+}
+
+impl<'a> Looks<'a> {
+    /// Applies a fact and returns the answer with which an agent goes on, and the key that it is about.
+    fn step(&mut self, fact: &Fact<'a>, contents: &Contents<'a>) -> Option<(&'a str, Look)> {
+        match fact {
+            Fact::Looked(call, key, etag) => {
+                let place = contents.held(key).len();
+                let event = etag.map(|etag| event_id(key, etag));
+                let look = Look { earliest: place, latest: place, event };
+                let (_, known) = self.answers.entry(*call).or_insert((key, look));
+                known.latest = place;
+                None
+            }
+            Fact::Believed(call) => {
+                let (key, look) = self.answers.get(call)?;
+                self.believed.insert(key, look.clone());
+                Some((key, look.clone()))
+            }
+            _ => None,
+        }
+    }
 }
 
 fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
@@ -171,6 +225,30 @@ mod tests {
         again.row("two", "queued", None).stored("one", 3).row("one", "queued", None);
         assert_eq!(never_back(&again.trace()), Ok(()));
         assert!(never_back(&again.row("two", "queued", None).trace()).is_err());
+    }
+
+    #[test]
+    fn bytes_that_came_back_do_not_excuse_a_row_that_r2_knows_to_be_older() {
+        let mut twice = Story::default();
+        twice.stored("one", 1).looks(1, "one").hears(1, "one").row("one", "queued", None);
+        twice.stored("two", 2).looks(2, "two").stored("one", 3).looks(3, "one");
+        // Without the third answer the row is about the first upload, and goes forward.
+        let mut second = twice.clone();
+        second.hears(2, "two").row("two", "queued", None);
+        assert_eq!(never_back(&second.trace()), Ok(()));
+        // With it the row is about the third, and the second answer is stale.
+        twice.hears(3, "one").hears(2, "two");
+        let (trace, last) = twice.row("two", "queued", None).ended();
+        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+    }
+
+    #[test]
+    fn an_answer_that_the_agent_did_not_go_on_with_is_no_reason() {
+        let mut asked = Story::default();
+        asked.stored("one", 1).looks(1, "one").hears(1, "one").row("one", "queued", None);
+        asked.stored("two", 2).looks(2, "two").stored("one", 3).looks(3, "one");
+        asked.hears_and_asks_again(3, "one").hears(2, "two").row("two", "queued", None);
+        assert_eq!(never_back(&asked.trace()), Ok(()));
     }
 
     #[test]

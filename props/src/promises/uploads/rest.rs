@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Body, Request, Trace};
+use thunderhead_sim::{Request, Trace};
 
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
@@ -12,7 +12,7 @@ use crate::promise::{Finding, Promise};
 
 pub static APART: Promise = Promise::always(
     "organisations stay apart",
-    "an agent's rows tell of its own organisation's objects alone, and strangers are refused",
+    "an agent's rows tell of its own organisation's objects alone, and who is not a member is refused, with a session or without",
     apart,
 );
 
@@ -30,7 +30,7 @@ pub static UP_TO_DATE: Promise = Promise::eventually(
 
 pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually(
     "only a bad picture fails",
-    "when all is quiet, a row is failed only if the model has refused its bytes for good, or was asked six times in vain",
+    "when all is quiet, a row is failed only if the model has refused its bytes for good",
     good_is_classified,
 );
 
@@ -63,9 +63,9 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether a request asks for what belongs to an organisation that is not theirs.
+/// Whether a request asks for what belongs to an organisation that is not theirs. Who has no session has none.
 fn is_stranger(request: &Request) -> bool {
-    let Some((path, session)) = request.path.split_once("?as=") else { return false };
+    let (path, session) = request.path.split_once("?as=").unwrap_or((&request.path, ""));
     let asked = path.trim_start_matches('/').split('/').next();
     session.split_once('@').map(|(_, organisation)| organisation) != asked
 }
@@ -82,14 +82,10 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
-/// How often the platform tries a step: an outage that outlasts that, five minutes, may fail a good picture.
-const ATTEMPTS: usize = 6;
-
 fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut read = BTreeMap::new();
     let mut refused = BTreeSet::new();
-    let mut asked: BTreeMap<&Body, usize> = BTreeMap::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -99,14 +95,12 @@ fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
             Fact::Refused(body) => {
                 refused.insert(body);
             }
-            Fact::Classifies(body) => *asked.entry(body).or_default() += 1,
             _ => {}
         }
     }
     let is_bad = |event: &str| {
         let of = |(key, etag): &(&str, &str)| event_id(key, etag) == event;
-        let in_vain = |bytes: &Body| asked.get(bytes).is_some_and(|times| *times >= ATTEMPTS);
-        read.iter().any(|(object, bytes)| (refused.contains(bytes) || in_vain(bytes)) && of(object))
+        read.iter().any(|(object, bytes)| refused.contains(bytes) && of(object))
     };
     for (organisation, row) in contents.board.rows().filter(|(_, row)| row.status == "failed") {
         if !is_bad(row.event) {
@@ -174,8 +168,10 @@ mod tests {
         let mut asked = Story::default();
         asked.served("/acme?as=ann@acme", 200).served("/acme?as=eve@evil", 403);
         assert_eq!(apart(&asked.trace()), Ok(()));
-        let (trace, last) = asked.served("/acme/cat.jpg?as=eve@evil", 200).ended();
-        assert_eq!(apart(&trace).unwrap_err().event, Some(last));
+        for path in ["/acme/cat.jpg?as=eve@evil", "/acme/cat.jpg", "/acme?as=eve"] {
+            let (trace, last) = asked.clone().served(path, 200).ended();
+            assert_eq!(apart(&trace).unwrap_err().event, Some(last), "{path}");
+        }
     }
 
     #[test]
@@ -197,17 +193,6 @@ mod tests {
         assert!(good_is_classified(&failed.not_labelled("one", busy).trace()).is_err());
         let bad = ai::Error::service(0);
         assert_eq!(good_is_classified(&failed.not_labelled("one", bad).trace()), Ok(()));
-    }
-
-    #[test]
-    fn a_good_picture_may_fail_when_the_model_was_asked_six_times_in_vain() {
-        let mut failed = Story::default();
-        failed.stored("one", 1).read("one").row("one", "failed", None);
-        for _ in 1..ATTEMPTS {
-            failed.classifies("one");
-        }
-        assert!(good_is_classified(&failed.trace()).is_err());
-        assert_eq!(good_is_classified(&failed.classifies("one").trace()), Ok(()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use thunderhead_stream::{Backoff, Message, Processor, Store, Turn, rebuild};
+use thunderhead_stream::{Backoff, Failure, Message, Processor, Store, Turn, rebuild};
 
 use super::{T0, add, commands, pending};
 use crate::support::fixture::Fixture;
@@ -40,7 +40,7 @@ pub async fn every_command_is_carried_out_and_marked(fixture: &impl Fixture) {
     let done = RefCell::new(Vec::new());
     let handler = async |message: &Message| {
         done.borrow_mut().push(message.position);
-        Ok(())
+        Ok::<(), Failure>(())
     };
     let turn = |marked| Turn { claimed: marked, marked, ..Turn::default() };
     for marked in [4, 2, 0] {
@@ -75,6 +75,26 @@ pub async fn a_poison_command_does_not_hold_up_the_others(fixture: &impl Fixture
     assert_eq!(pending(&store).await, ["w/2"]);
 }
 
+pub async fn what_is_to_blame_for_a_passing_failure_is_waited_for(fixture: &impl Fixture) {
+    let store = fixture.open().await;
+    add(&store, "w", 1, T0).await;
+    let clock = Cell::new(T0);
+    let tries = RefCell::new(Vec::new());
+    let handler = async |_: &Message| {
+        let tries = &mut *tries.borrow_mut();
+        tries.push(clock.get() - T0);
+        if tries.len() <= 6 { Err(Failure::passing("no answer")) } else { Ok(()) }
+    };
+    let mut marked = 0;
+    for _ in 0..100 {
+        marked += processor().turn(&store, || clock.get(), handler).await.unwrap().marked;
+        clock.set(clock.get() + 50);
+    }
+    assert_eq!(marked, 1);
+    assert_eq!(*tries.borrow(), [0, 100, 300, 700, 1_500, 2_500, 3_500], "though 3 failures park");
+    assert_eq!(store.parked(None, 10).await.unwrap(), []);
+}
+
 pub async fn a_command_that_kills_its_processor_is_parked_alone(fixture: &impl Fixture) {
     let store = fixture.open().await;
     add(&store, "w", 9, T0).await;
@@ -89,7 +109,7 @@ pub async fn a_command_that_kills_its_processor_is_parked_alone(fixture: &impl F
                 std::future::pending::<()>().await;
             }
             done.borrow_mut().insert(message.position);
-            Ok(())
+            Ok::<(), Failure>(())
         };
         let processor = processor();
         let death = poll_fn(|_| if dead.get() { Poll::Ready(()) } else { Poll::Pending });

@@ -36,11 +36,10 @@ pub fn explain(failing: &Failing) -> String {
     };
     let mut text = String::new();
     let message = run.trace.abbreviated(&violation.finding.message);
-    let _ = writeln!(text, "{}   {}", bad("BROKEN"), wrapped(&format!("{promise}: {message}")));
-    let _ = writeln!(text, "  event  {}", wrapped(&event));
-    let _ = writeln!(text, "  story  {}", wrapped(&printable(scenario)));
-    let _ = writeln!(text, "  from   {}", wrapped(&printable(origin)));
-    // A command is copied as it stands.
+    let _ = writeln!(text, "{}   {promise}: {message}", bad("BROKEN"));
+    let _ = writeln!(text, "  event  {event}");
+    let _ = writeln!(text, "  story  {}", printable(scenario));
+    let _ = writeln!(text, "  from   {}", printable(origin));
     let _ = writeln!(text, "  replay {}", printable(replay));
     // What differs from the calm has offered its own line.
     let free = FREE.iter().find(|free| free.name == violation.promise);
@@ -82,36 +81,11 @@ pub fn failure(
     text + "\n"
 }
 
-/// No line is wider, unless a single word is.
-const WIDTH: usize = 120;
-/// How many columns the word before each of the five takes.
-const LABEL: usize = 9;
-
-/// A text that stands behind a label, on as many lines as it needs.
-fn wrapped(text: &str) -> String {
-    let mut wrapped = String::with_capacity(text.len());
-    let mut left = WIDTH - LABEL;
-    for word in text.split_inclusive(' ') {
-        let columns = word.trim_end().chars().count();
-        if columns > left && left < WIDTH - LABEL {
-            wrapped.truncate(wrapped.trim_end().len());
-            let _ = write!(wrapped, "\n{:LABEL$}", "");
-            left = WIDTH - LABEL;
-        }
-        wrapped += word;
-        left = left.saturating_sub(word.chars().count());
-    }
-    wrapped
-}
-
 /// The promises that the run breaks besides the one that is told, in one line.
 pub fn also(promises: &[Name]) -> String {
     match promises {
         [] => String::new(),
-        many => {
-            let breaks = format!("the same run breaks: {}", many.join("; "));
-            format!("  also   {}\n", wrapped(&breaks))
-        }
+        many => format!("  also   the same run breaks: {}\n", many.join("; ")),
     }
 }
 
@@ -184,26 +158,5 @@ fn paint(word: &str, colour: &str) -> String {
         format!("\x1b[{colour}m{word}\x1b[0m")
     } else {
         word.into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_text_is_broken_between_words_and_keeps_them_all() {
-        let text = "word ".repeat(100) + &"x".repeat(300) + " end";
-        let lines: Vec<String> =
-            format!("  from   {}", wrapped(&text)).lines().map(Into::into).collect();
-        assert!(lines.len() > 5, "{lines:?}");
-        for line in lines.iter().filter(|line| !line.contains("xx")) {
-            assert!(line.chars().count() <= WIDTH && !line.ends_with(' '), "{line:?}");
-        }
-        assert!(lines[1..].iter().all(|line| line.starts_with(&" ".repeat(LABEL))));
-        let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
-        assert_eq!(words[1..], text.split_whitespace().collect::<Vec<_>>());
-        assert_eq!(wrapped("as  it is"), "as  it is");
-        assert_eq!(wrapped(&"y".repeat(200)), "y".repeat(200));
     }
 }

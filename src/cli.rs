@@ -33,7 +33,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use serde_json::{Value, json};
 use thunderhead_props::System;
-use thunderhead_sim::{ScriptError, SetupError};
+use thunderhead_sim::{ScriptError, SetupError, printable};
 
 use crate::VERSION;
 use crate::catalogue::{Catalogue, CatalogueError};
@@ -342,7 +342,7 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
     let read = workers.iter().map(|loaded| &loaded.system);
     let systems: Vec<&System> = given.systems.iter().chain(read).collect();
     let given = Given { systems: Catalogue::new(&systems)?, workers: &workers, ..given };
-    match command {
+    let answer = match command {
         Command::Check(args) => check::check(given, args),
         Command::Explore(args) => explore::explore(given, args),
         Command::Merge(args) => merge::merge(given, args),
@@ -352,6 +352,10 @@ fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
         Command::List(args) => list::list(given, args),
         Command::Serve(args) => serve::serve(given, args),
         Command::Judge(args) => serve::judge(given, args),
+    };
+    match workers.iter().find_map(|loaded| loaded.worker.wrong()) {
+        Some(why) => Err(CliError::Input(printable(why).into_owned())),
+        None => answer,
     }
 }
 

@@ -30,6 +30,10 @@ impl Worker {
         match *self {}
     }
 
+    pub fn wrong(&self) -> Option<&str> {
+        match *self {}
+    }
+
     pub fn has_requests(&self) -> bool {
         match *self {}
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
@@ -47,6 +47,8 @@ pub struct Worker {
     has_requests: bool,
     /// The promises that the calm breaks, and how.
     troubles: Vec<(Name, String)>,
+    /// What was wrong with a workload that was drawn; all copies of this Worker share it.
+    wrong: Arc<OnceLock<String>>,
 }
 
 impl Worker {
@@ -95,8 +97,8 @@ impl Worker {
         }
         let outside = Outside::new(&storm.outside, None);
         let storm = Arc::new(storm);
-        let worker =
-            Worker { apps, storm, script: None, outside, has_requests, troubles: Vec::new() };
+        let (troubles, wrong) = (Vec::new(), Arc::default());
+        let worker = Worker { apps, storm, script: None, outside, has_requests, troubles, wrong };
         Ok(worker.rehearsed())
     }
 
@@ -129,6 +131,11 @@ impl Worker {
         let told = broken.into_iter().map(|one| (one.promise, one.finding.message));
         self.troubles = told.collect();
         self
+    }
+
+    /// What was wrong with a workload that was drawn: the search is worth nothing then.
+    pub fn wrong(&self) -> Option<&str> {
+        self.wrong.get().map(String::as_str)
     }
 
     /// The `storm.ts` whose workload is sent.
@@ -239,15 +246,21 @@ impl Worker {
 
     fn smallest(&self) -> Vec<ClientRequest> {
         match self.sender() {
-            Some(script) => self.scripted_workload(script, &mut Rng::new(0)).drain(..1).collect(),
+            Some(script) => {
+                self.scripted_workload(script, &mut Rng::new(0)).into_iter().take(1).collect()
+            }
             None => vec![self.sent(&self.storm.entries[0], Time::ZERO)],
         }
     }
 
-    /// What `storm.ts` sends. It was tried when the file was read, so an error now depends on what was drawn.
+    /// What `storm.ts` sends. It was tried when the file was read, so an error now depends on what was drawn. Then
+    /// nothing is sent, and [`Worker::wrong`] tells of it when the search is over.
     fn scripted_workload(&self, script: &StormTs, rng: &mut Rng) -> Vec<ClientRequest> {
-        let drawn = script.drawn(rng);
-        let drawn = drawn.unwrap_or_else(|why| panic!("{}: the workload: {why}", script.file()));
+        let drawn = script.drawn(rng).unwrap_or_else(|why| {
+            // Another thread may have been first, and one error will do.
+            let _ = self.wrong.set(format!("{}: the workload: {why}", script.file()));
+            Vec::new()
+        });
         drawn.iter().map(|sent| self.scripted_request(sent)).collect()
     }
 

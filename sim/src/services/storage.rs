@@ -35,7 +35,7 @@ pub(crate) use redo::Redo;
 ///
 /// storage.put("greeting", "goodbye")?;
 /// storage.reset();
-/// assert_eq!(storage.get("greeting")?, Some("hello".into()), "the last turn is lost");
+/// assert_eq!(storage.get("greeting"), Some("hello".into()), "the last turn is lost");
 ///
 /// let failed: Result<(), Error> = storage.transaction_sync(|storage| {
 ///     storage.sql().exec("insert into hits values (1)", &[])?;

@@ -137,7 +137,7 @@ mod tests {
         for (actor, kind) in events {
             if let EventKind::Call { call } = kind {
                 let (bucket, key): (Arc<str>, Arc<str>) = ("photos".into(), "cat".into());
-                trace.set_op(*call, Op::R2(r2::Op::Delete { bucket, keys: vec![key].into() }));
+                trace.set_op(*call, Op::R2(r2::Op::Delete { bucket, keys: vec![key] }));
             }
             trace.push(Event { at: Time::ZERO, actor: *actor, kind: kind.clone() });
         }

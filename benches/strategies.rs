@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use measure::Table;
 use thunderhead::systems;
-use thunderhead_props::explore::{Search, Shard, Strategy};
+use thunderhead_props::explore::{Search, Strategy};
 use thunderhead_props::search::{self, Strategy as Seeded};
 use thunderhead_props::{Expected, System, Variant, quietly};
 
@@ -126,21 +126,7 @@ fn seeds(
 /// The time until the batch in which a promise was broken; what the search does then, in order to make the failure
 /// small, does not count.
 fn whole(system: &System, variant: &Variant, seed: u64, strategy: Strategy) -> Took {
-    let search = Search {
-        system,
-        variant,
-        strategy,
-        seed,
-        runs: MOST,
-        max_crashes: MAX_CRASHES,
-        max_deviations: 2,
-        faults: strategy.faults(),
-        requests: None,
-        jobs: 1,
-        enough: Vec::new(),
-        coverage: false,
-        shard: Shard::WHOLE,
-    };
+    let search = Search { seed, runs: MOST, ..Search::new(system, variant, strategy) };
     let (start, broken) = (measure::clock(), Cell::new(false));
     let mut took = (None, Duration::ZERO);
     let findings = search.run_and_tell(&mut |_| broken.set(true), &mut |runs| {

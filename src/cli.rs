@@ -214,8 +214,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A whole program for systems of your own, with every command: `check`, `explore`, `merge`, `run`, `replay`, `trace` and
-/// `list`.
+/// A whole program for systems of your own, with every command: `check`, `explore`, `merge`, `run`, `replay`, `trace`
+/// and `list`.
 ///
 /// ```no_run
 /// use thunderhead::props::{System, Variant};

@@ -84,6 +84,9 @@ fn files_that_do_not_belong_together_are_refused_with_what_differs() {
     std::fs::write(folder.join("half.json"), text.replace("\"first\": \"", "\"first\": \"0"))
         .unwrap();
     refused(2, &["merge", "half.json"], "it is no campaign file");
+    let of_billions = text.replace("\"1/2\"", "\"1/4294967295\"");
+    std::fs::write(folder.join("billions.json"), of_billions).unwrap();
+    refused(2, &["merge", "billions.json"], "there is no file of shard 2/4294967295");
     assert!(!folder.join("new.json").exists());
 }
 

@@ -100,6 +100,27 @@ const BATCH: u64 = 64;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
 
+impl<'a> Search<'a> {
+    /// A search of a thousand runs from seed 0 on, on one thread, with what the strategy draws when nothing is said.
+    pub fn new(system: &'a System, variant: &'a Variant, strategy: Strategy) -> Search<'a> {
+        Search {
+            system,
+            variant,
+            strategy,
+            seed: 0,
+            runs: 1_000,
+            max_crashes: 3,
+            max_deviations: 2,
+            faults: strategy.faults(),
+            requests: None,
+            jobs: 1,
+            enough: Vec::new(),
+            coverage: false,
+            shard: Shard::WHOLE,
+        }
+    }
+}
+
 impl Search<'_> {
     /// Plays the runs. After each batch, `go_on` is told how many there were and may end the search.
     pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {

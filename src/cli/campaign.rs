@@ -66,25 +66,18 @@ impl Asked {
         Named { environment: self.env.clone(), ..Named::new(&self.system) }
     }
 
-    /// The search, on so many threads.
-    fn search<'a>(&self, given: Given<'a>, shard: Shard) -> Result<Search<'a>, CliError> {
+    /// The search as a whole.
+    fn search<'a>(&self, given: Given<'a>) -> Result<Search<'a>, CliError> {
         let system = input::system(given, &self.system)?;
+        let variant = input::variant(system, Some(&self.variant))?;
         let strategy = explore::strategy(&self.strategy).map_err(CliError::Input)?;
         let faults = self.faults.iter().map(|name| name.parse::<Fault>());
         Ok(Search {
-            system,
-            variant: input::variant(system, Some(&self.variant))?,
-            strategy,
             seed: self.seed,
             runs: self.runs,
             max_crashes: self.max_crashes,
-            max_deviations: 0,
             faults: faults.collect::<Result<FaultSet, _>>().map_err(CliError::Input)?,
-            requests: None,
-            jobs: 1,
-            enough: Vec::new(),
-            coverage: false,
-            shard,
+            ..Search::new(system, variant, strategy)
         })
     }
 }
@@ -236,17 +229,13 @@ impl<'a> Shards<'a> {
         let Some(((last, _), campaign)) = parts.last().zip(first) else {
             return Err(CliError::Input("there is no file to merge".into()));
         };
-        let missing: Vec<String> = (1..=last.of())
-            .filter(|number| parts.iter().all(|(shard, _)| shard.number() != *number))
-            .map(|number| format!("{number}/{}", last.of()))
-            .collect();
-        if !missing.is_empty() {
-            return Err(CliError::Input(format!(
-                "there is no file of shard {}",
-                missing.join(", ")
-            )));
+        // One is named and not all of them: a file can claim that there are billions.
+        let is_there = |number: u32| parts.iter().any(|(shard, _)| shard.number() == number);
+        if let Some(missing) = (1..=last.of()).find(|number| !is_there(*number)) {
+            let wrong = format!("there is no file of shard {missing}/{}", last.of());
+            return Err(CliError::Input(wrong));
         }
-        let search = campaign.search.search(given, Shard::WHOLE)?;
+        let search = campaign.search.search(given)?;
         Ok(Shards { search, parts })
     }
 

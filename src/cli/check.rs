@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Strategy, bugs};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
 use thunderhead_props::{Expected, Name, System, Variant};
 
 use super::keeping::Keeping;
@@ -177,19 +177,11 @@ fn one<'a>(
     let strategies = strategies(system, variant);
     for (at, strategy) in strategies.iter().copied().enumerate() {
         let search = Search {
-            system,
-            variant,
-            strategy,
             seed: budget.args.seed,
             runs: budget.args.runs.unwrap_or(u64::MAX),
-            max_crashes: 3,
-            max_deviations: 2,
-            faults: strategy.faults(),
-            requests: None,
             jobs: explore::jobs(budget.args.jobs),
             enough: enough.clone(),
-            coverage: false,
-            shard: Shard::WHOLE,
+            ..Search::new(system, variant, strategy)
         };
         let before = line.runs;
         let findings =

@@ -50,7 +50,7 @@ pub fn text(coverage: &Coverage) -> String {
     text
 }
 
-/// The same as JSON.
+/// The calls and what was never tried, as a JSON document.
 pub fn document(coverage: &Coverage) -> Value {
     let untried = coverage.untried();
     let sites = coverage.sites().map(|(site, met)| {

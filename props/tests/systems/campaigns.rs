@@ -6,21 +6,9 @@ use thunderhead_props::explore::{Findings, Saved, SavedError, Search, Shard, Str
 /// A variant that fails often, so that there is more to keep than what is kept.
 fn search(strategy: Strategy, shard: &str) -> Search<'static> {
     let system = systems::find("relay").expect("the relay is registered");
-    Search {
-        system,
-        variant: system.variant("acks-early").expect("it is a variant"),
-        strategy,
-        seed: 7,
-        runs: 1_700,
-        max_crashes: 3,
-        max_deviations: 2,
-        faults: strategy.faults(),
-        requests: None,
-        jobs: 1,
-        enough: Vec::new(),
-        coverage: false,
-        shard: shard.parse().expect("a shard"),
-    }
+    let variant = system.variant("acks-early").expect("it is a variant");
+    let shard = shard.parse().expect("a shard");
+    Search { seed: 7, runs: 1_700, shard, ..Search::new(system, variant, strategy) }
 }
 
 /// All there is to know about what was found.

@@ -17,6 +17,7 @@ pub(super) mod target;
 mod wire;
 mod workflow;
 mod workload;
+mod zone;
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! Addresses and names that no probe may be sent to on behalf of a client.
+//! Addresses that no probe may be sent to on behalf of a client.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -34,22 +34,6 @@ const V6: &[(u128, u32, &str)] = &[
     (0x3fff << 112, 20, "documentation"),
 ];
 
-/// Names that mean something only inside a network, and everything below them.
-const NAMES: &[&str] = &[
-    "corp",
-    "home",
-    "home.arpa",
-    "internal",
-    "intranet",
-    "invalid",
-    "lan",
-    "local",
-    "localdomain",
-    "localhost",
-    "onion",
-    "private",
-];
-
 /// Why this address may not be probed, if it may not.
 pub fn forbidden_address(address: IpAddr) -> Option<&'static str> {
     match address {
@@ -75,22 +59,4 @@ fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
         return Some("not global unicast");
     }
     V6.iter().find(|(block, length, _)| within(*block, *length)).map(|(_, _, what)| *what)
-}
-
-/// Why this name may not be probed, if it may not. It is lower-case ASCII, as a parsed URL has it.
-///
-/// What a public name resolves to cannot be seen here: the code that connects must check it.
-pub fn forbidden_name(name: &str) -> Option<&'static str> {
-    // A trailing dot makes the same name absolute.
-    let name = name.strip_suffix('.').unwrap_or(name);
-    if name.is_empty() || name.split('.').any(str::is_empty) {
-        return Some("not a name");
-    }
-    if !name.contains('.') {
-        return Some("a name without a domain");
-    }
-    let inside = |zone: &str| {
-        name.strip_suffix(zone).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    NAMES.iter().any(|zone| inside(zone)).then_some("a name inside a network")
 }

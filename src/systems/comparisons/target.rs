@@ -6,10 +6,16 @@ use std::net::IpAddr;
 
 use url::{Host, Url};
 
-use super::address::{forbidden_address, forbidden_name};
+use super::address::forbidden_address;
+use super::zone::forbidden_name;
 
 /// The longest URL that is looked at.
 const LENGTH_MAX: usize = 2_048;
+
+/// The ports that are probed: those of the web, which are the ones that Cloudflare passes on. Behind any other there
+/// may be something that takes a request for a command.
+const PORTS: [u16; 13] =
+    [80, 443, 2052, 2053, 2082, 2083, 2086, 2087, 2095, 2096, 8080, 8443, 8880];
 
 /// A URL of the public web, in the one spelling that the URL standard gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +32,8 @@ pub enum Refused {
     Scheme(String),
     /// It carries a name or a password.
     Credentials,
+    /// It goes to a port that is not one of the web's.
+    Port(u16),
     /// It goes to an address that is not public.
     Address(IpAddr, &'static str),
     /// It goes to a name that is not public.
@@ -63,6 +71,9 @@ impl Target {
         }
         if !url.username().is_empty() || url.password().is_some() {
             return Err(Refused::Credentials);
+        }
+        if let Some(port) = url.port().filter(|port| !PORTS.contains(port)) {
+            return Err(Refused::Port(port));
         }
         match url.host() {
             None => return Err(Refused::Malformed(url::ParseError::EmptyHost)),
@@ -125,6 +136,7 @@ impl fmt::Display for Refused {
             Refused::Malformed(error) => write!(f, "not a URL: {error}"),
             Refused::Scheme(scheme) => write!(f, "http and https are probed, not {scheme}"),
             Refused::Credentials => f.write_str("a URL with a name or a password is not probed"),
+            Refused::Port(port) => write!(f, "port {port} is not one of the web's: {PORTS:?}"),
             Refused::Address(address, why) => write!(f, "{address} is not public: {why}"),
             Refused::Name(name, why) => write!(f, "{name} is not public: {why}"),
         }
@@ -134,5 +146,4 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 #[cfg(test)]
-#[path = "target_tests.rs"]
 mod tests;

@@ -43,9 +43,25 @@ const INSIDE: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(240, 0, 0, 0), 4),
 ];
 
-/// Zones of names that mean something only inside a network.
-const ZONES: [&str; 6] =
-    ["home.arpa", "internal", "local", "localdomain", "localdomain6", "localhost"];
+/// Zones of names that mean something only inside a network: those of the registry of special-use domains that can lead
+/// inside, and those that hosts and schedulers of containers have by custom.
+const ZONES: [&str; 15] = [
+    "alt",
+    "arpa",
+    "consul",
+    "corp",
+    "home",
+    "internal",
+    "intranet",
+    "lan",
+    "local",
+    "localdomain",
+    "localdomain4",
+    "localdomain6",
+    "localhost",
+    "svc",
+    "test",
+];
 
 /// Whether a host is inside a network, as far as its name tells. Workers and clients have names
 /// without dots, and are no addresses at all.
@@ -115,6 +131,9 @@ mod tests {
             ("router.local:80", true),
             ("localhost", true),
             ("localhost6.localdomain6", true),
+            ("kubernetes.default.svc", true),
+            ("web.service.consul:8080", true),
+            ("svc.example", false),
             ("notlocalhost.example", false),
             ("100.64.0.1", true),
             ("100.128.0.1", false),

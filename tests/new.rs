@@ -27,6 +27,7 @@ impl Drop for Outside {
 }
 
 /// Runs cargo in a folder without a network, with the target folder of this test: what both need is compiled once.
+/// The searches here are so short that compiling the simulator with optimisation would take longer than it saves.
 fn cargo(folder: &Path, args: &[&str]) -> Done {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in a folder");
     let output = Command::new(env!("CARGO"))
@@ -34,6 +35,7 @@ fn cargo(folder: &Path, args: &[&str]) -> Done {
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
         .env("INSTA_UPDATE", "no")
         .output()
         .expect("cargo is there");

@@ -22,7 +22,7 @@ type Work = fn(&System, &Weather);
 
 fn main() {
     let relay = thunderhead::systems::find("relay").expect("the relay is a system");
-    let random = |seed| search::of_seed(relay, seed, search::Strategy::Random, MAX_CRASHES);
+    let random = |seed| search::of_seed(relay, seed, search::Sampling::Random, MAX_CRASHES);
     let storms: Vec<Weather> = (0..SEEDS).map(random).collect();
     let works: [(&str, Work); 4] = [
         ("run", |system, storm| _ = black_box(play(system, storm))),

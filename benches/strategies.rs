@@ -12,7 +12,7 @@ use std::time::Duration;
 use measure::Table;
 use thunderhead::systems;
 use thunderhead_props::explore::{Search, Strategy};
-use thunderhead_props::search::{self, Strategy as Seeded};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 
 /// How many times a search begins, each time at other seeds.
@@ -26,8 +26,8 @@ const MAX_CRASHES: u32 = 3;
 /// How a search chooses its runs.
 #[derive(Clone, Copy)]
 enum Way {
-    /// Every seed by the same strategy.
-    Seeds(Seeded),
+    /// Every seed by the same sampling.
+    Seeds(Sampling),
     /// Three random seeds, then one by priorities, and so on.
     Mixed,
     /// A search whose runs depend on each other; how many it took is known to the batch.
@@ -35,8 +35,8 @@ enum Way {
 }
 
 const WAYS: [(&str, Way); 5] = [
-    ("random", Way::Seeds(Seeded::Random)),
-    ("pct", Way::Seeds(Seeded::Pct)),
+    ("random", Way::Seeds(Sampling::Random)),
+    ("pct", Way::Seeds(Sampling::Pct)),
     ("mixed", Way::Mixed),
     ("guided", Way::Whole(Strategy::Guided)),
     ("enumerate", Way::Whole(Strategy::Enumerate)),
@@ -98,14 +98,13 @@ fn typical(system: &System, variant: &Variant, way: Way) -> Took {
 /// How many runs from `seed` on it takes until a promise is broken.
 fn first(system: &System, variant: &Variant, way: Way, seed: u64) -> Took {
     let start = measure::clock();
-    let found =
-        match way {
-            Way::Seeds(strategy) => seeds(system, variant, seed, |_| strategy),
-            Way::Mixed => seeds(system, variant, seed, |turn| {
-                if turn % 4 == 3 { Seeded::Pct } else { Seeded::Random }
-            }),
-            Way::Whole(strategy) => return whole(system, variant, seed, strategy),
-        };
+    let found = match way {
+        Way::Seeds(sampling) => seeds(system, variant, seed, |_| sampling),
+        Way::Mixed => seeds(system, variant, seed, |turn| {
+            if turn % 4 == 3 { Sampling::Pct } else { Sampling::Random }
+        }),
+        Way::Whole(strategy) => return whole(system, variant, seed, strategy),
+    };
     (found, measure::clock() - start)
 }
 
@@ -113,10 +112,10 @@ fn seeds(
     system: &System,
     variant: &Variant,
     seed: u64,
-    strategy: impl Fn(u64) -> Seeded,
+    sampling: impl Fn(u64) -> Sampling,
 ) -> Option<u64> {
     let broken = |turn: &u64| {
-        let (scenario, source) = search::of_seed(system, seed + turn, strategy(*turn), MAX_CRASHES);
+        let (scenario, source) = search::of_seed(system, seed + turn, sampling(*turn), MAX_CRASHES);
         let checked = quietly(|| search::check_drawn(system, variant, &scenario, &source));
         !checked.expect("the workload is the system's own").1.is_empty()
     };

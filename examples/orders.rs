@@ -154,13 +154,13 @@ fn main() -> std::process::ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thunderhead::props::{search::Strategy, storm};
+    use thunderhead::props::{search::Sampling, storm};
     use thunderhead::{props::proptest::prelude::*, testing};
 
     #[test]
     fn the_draft_is_refuted_and_the_keyed_one_holds() {
         let system = system();
-        let found = testing::refuted(&system, system.reference(), Strategy::Random, 400);
+        let found = testing::refuted(&system, system.reference(), Sampling::Random, 400);
         assert_eq!(found.case.scenario.requests.len(), 1);
         let keyed = system.variant("keyed").expect("it is there");
         proptest!(ProptestConfig::with_cases(100), |(storm in storm(&system, keyed))| {

@@ -35,7 +35,7 @@
 use std::path::Path;
 
 use thunderhead_props::proptest::test_runner::TestCaseError;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, Name, Storm, System, Variant, Violation, quietly};
 use thunderhead_sim::{Case, Enumerate, Run, Scenario, Script, Source};
 
@@ -141,17 +141,17 @@ pub struct Refutation {
 }
 
 /// Within so many seeds, a storm breaks one of the promises that `variant` is said to break; the smallest such run.
-pub fn refuted(system: &System, variant: &Variant, strategy: Strategy, runs: u64) -> Refutation {
+pub fn refuted(system: &System, variant: &Variant, sampling: Sampling, runs: u64) -> Refutation {
     let name = format!("{} {}", system.name, variant.name);
     let Expected::Refuted(promises) = &variant.expected else { panic!("{name} is to hold") };
     let found = (0..runs).find_map(|seed| {
-        let (scenario, source) = search::of_seed(system, seed, strategy, MAX_CRASHES);
+        let (scenario, source) = search::of_seed(system, seed, sampling, MAX_CRASHES);
         let (run, broken) = draw(system, variant, &scenario, &source);
         let violation = broken.into_iter().find(|found| promises.contains(&found.promise))?;
         Some((Case { scenario, tape: run.tape() }, violation.promise))
     });
     let Some((case, promise)) = found else {
-        panic!("{runs} storms ({strategy:?}) break none of the promises that {name} is to break")
+        panic!("{runs} storms ({sampling:?}) break none of the promises that {name} is to break")
     };
     let small = quietly(|| search::smallest(system, variant, case, &promise).best().clone());
     let source = Source::Tape(small.tape.clone());
@@ -166,7 +166,7 @@ pub fn refuted(system: &System, variant: &Variant, strategy: Strategy, runs: u64
 pub fn sees_everything(system: &System, variant: &Variant, runs: u64) {
     let mut unseen: Vec<_> = system.sometimes().collect();
     for seed in 0..runs {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, MAX_CRASHES);
+        let (scenario, source) = search::of_seed(system, seed, Sampling::Random, MAX_CRASHES);
         let (run, _) = draw(system, variant, &scenario, &source);
         unseen.retain(|(_, seen)| !seen.of(&run.trace));
     }
@@ -181,8 +181,8 @@ pub fn sees_everything(system: &System, variant: &Variant, runs: u64) {
 /// of a hash map, a static that remembers the last run.
 pub fn deterministic(system: &System, variant: &Variant, runs: u64) {
     for seed in 0..runs {
-        let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-        let (scenario, source) = search::of_seed(system, seed, strategy, MAX_CRASHES);
+        let sampling = if seed.is_multiple_of(4) { Sampling::Pct } else { Sampling::Random };
+        let (scenario, source) = search::of_seed(system, seed, sampling, MAX_CRASHES);
         let (first, _) = draw(system, variant, &scenario, &source);
         let (second, _) = draw(system, variant, &scenario, &source);
         if let Some((first, second)) = parting(&first, &second) {
@@ -349,9 +349,9 @@ mod tests {
         let said = message(|| sees_everything(relay(), relay().reference(), 0));
         assert!(said.contains("never seen in 0 storms: sometimes "), "{said}");
         let early = relay().variant("acks-early").expect("it is planted");
-        let said = message(|| drop(refuted(relay(), early, Strategy::Random, 0)));
+        let said = message(|| drop(refuted(relay(), early, Sampling::Random, 0)));
         assert!(said.contains("break none of the promises that relay acks-early"), "{said}");
-        let found = refuted(relay(), early, Strategy::Random, 400);
+        let found = refuted(relay(), early, Sampling::Random, 400);
         assert_eq!(found.violation.promise, "every upload has its receipt");
         let scenario = search::to_enumerate(relay(), FaultSet::crashes(), 1);
         assert!(enumerate(relay(), relay().reference(), &scenario, 1) > 10);

@@ -3,7 +3,7 @@
 use thunderhead::catalogue::Catalogue;
 use thunderhead::systems;
 use thunderhead_props::Expected;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_sim::{Script, ScriptChoices};
 
 #[test]
@@ -36,8 +36,8 @@ fn a_name_finds_its_variant_and_an_unknown_name_finds_none() {
 fn the_tape_of_every_run_is_told_in_words_and_read_back_exactly() {
     for system in systems::all() {
         for seed in 0..60 {
-            let strategy = if seed % 4 == 0 { Strategy::Pct } else { Strategy::Random };
-            let (scenario, source) = search::of_seed(system, seed, strategy, 2);
+            let sampling = if seed % 4 == 0 { Sampling::Pct } else { Sampling::Random };
+            let (scenario, source) = search::of_seed(system, seed, sampling, 2);
             let run = search::play(system.reference(), &scenario, &source).expect("it fits");
             let script = Script {
                 story: "A run.".into(),

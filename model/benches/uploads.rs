@@ -6,7 +6,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use thunderhead::model::{Choice, Model, Numbers};
 use thunderhead::props::System;
-use thunderhead::props::search::{self, Strategy};
+use thunderhead::props::search::{self, Sampling};
 use thunderhead::systems;
 use thunderhead_model::simulated;
 use thunderhead_sim::ai;
@@ -20,7 +20,7 @@ const RUNS: u64 = 100;
 
 fn campaign(system: &System) -> u32 {
     let runs = (0..RUNS).map(|seed| {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+        let (scenario, source) = search::of_seed(system, seed, Sampling::Random, 3);
         let checked = search::check(system, system.reference(), &scenario, &source);
         let (run, violations) = checked.expect("the scenario fits");
         assert_eq!(violations.len(), 0, "seed {seed}");

@@ -17,7 +17,7 @@ use crate::coverage::Coverage;
 use crate::guided::Guided;
 use crate::promise::{Name, Violation};
 use crate::quiet::quietly;
-use crate::search::{self, Strategy as Seeded};
+use crate::search::{self, Sampling};
 use crate::system::{System, Variant};
 use shard::BLOCK;
 use tally::{Record, Shrunk, Tally};
@@ -187,9 +187,9 @@ impl Search<'_> {
 
     /// The case of a seed, and its run.
     fn run_of(&self, seed: u64) -> Result<(Case, Run), SetupError> {
-        let strategy = self.strategy.seeded().unwrap_or(Seeded::Random);
+        let sampling = self.strategy.sampling().unwrap_or(Sampling::Random);
         let (scenario, source) =
-            search::of_seed_among(self.system, seed, strategy, self.max_crashes, self.faults);
+            search::of_seed_among(self.system, seed, sampling, self.max_crashes, self.faults);
         let run = search::play(self.variant, &scenario, &source)?;
         Ok((Case { scenario, tape: run.tape() }, run))
     }
@@ -210,8 +210,8 @@ impl Search<'_> {
             enough || !go_on(tally)
         };
         let mut complete = None;
-        match (self.strategy, self.strategy.seeded()) {
-            (_, Some(seeded)) => self.seeds(seeded, &mut tally, &mut ended)?,
+        match (self.strategy, self.strategy.sampling()) {
+            (_, Some(sampling)) => self.seeds(sampling, &mut tally, &mut ended)?,
             (Strategy::Guided, _) => self.guided(&mut tally, &mut ended)?,
             _ => complete = Some(self.enumerate(&mut tally, &mut ended)?),
         }
@@ -232,7 +232,7 @@ impl Search<'_> {
 
     fn seeds(
         &self,
-        strategy: Seeded,
+        sampling: Sampling,
         tally: &mut Tally,
         ended: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<(), SetupError> {
@@ -246,7 +246,7 @@ impl Search<'_> {
                 let (scenario, source) = search::of_seed_among(
                     self.system,
                     seed,
-                    strategy,
+                    sampling,
                     self.max_crashes,
                     self.faults,
                 );

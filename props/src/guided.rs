@@ -5,7 +5,7 @@ use std::mem::discriminant;
 
 use thunderhead_sim::{Case, Draw, EventKind, Op, Rng, Run, Scenario, Source, StableHasher, Trace};
 
-use crate::search::{self, Strategy};
+use crate::search::{self, Sampling};
 use crate::system::System;
 
 /// A search whose proposals depend on the runs it was told of, and on its seed.
@@ -42,7 +42,7 @@ impl<'a> Guided<'a> {
     pub fn propose(&mut self) -> (Scenario, Source) {
         if self.corpus.is_empty() || self.rng.chance(FRESH) {
             let seed = self.rng.bits();
-            return search::of_seed(self.system, seed, Strategy::Random, self.max_crashes);
+            return search::of_seed(self.system, seed, Sampling::Random, self.max_crashes);
         }
         let kept = &self.corpus[self.rng.below(self.corpus.len() as u32) as usize];
         let case = vary(kept, &mut self.rng);

@@ -14,7 +14,7 @@
 //! ```
 //! use std::collections::BTreeSet;
 //!
-//! use thunderhead_props::search::{self, Strategy};
+//! use thunderhead_props::search::{self, Sampling};
 //! use thunderhead_props::{Finding, Promise, System, Variant};
 //! use thunderhead_sim::queue::{self, ConsumerConfig, MessageBody, QueueConfig};
 //! use thunderhead_sim::r2::{self, BucketConfig};
@@ -80,7 +80,7 @@
 //! let shop = system.reference();
 //! let (case, violation) = (0..1_000)
 //!     .find_map(|seed| {
-//!         let (scenario, source) = search::of_seed(&system, seed, Strategy::Random, 3);
+//!         let (scenario, source) = search::of_seed(&system, seed, Sampling::Random, 3);
 //!         let (run, broken) = search::check(&system, shop, &scenario, &source).ok()?;
 //!         Some((Case { scenario, tape: run.tape() }, broken.into_iter().next()?))
 //!     })

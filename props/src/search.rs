@@ -8,9 +8,9 @@ use thunderhead_sim::{
 use crate::promise::{Check, Violation, judge};
 use crate::system::{System, Variant};
 
-/// How runs are chosen.
+/// What a seed stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strategy {
+pub enum Sampling {
     /// A new workload and a new swarm for every seed.
     Random,
     /// Like `Random`, with deliveries ordered by changing priorities.
@@ -19,10 +19,10 @@ pub enum Strategy {
     Weather,
 }
 
-/// How many times a priority changes in a run of [`Strategy::Pct`].
+/// How many times a priority changes in a run of [`Sampling::Pct`].
 const PCT_DEPTH: u32 = 3;
 
-/// How long a storm of [`Strategy::Weather`] can last, in minutes: within the patience of a client, beyond the pauses
+/// How long a storm of [`Sampling::Weather`] can last, in minutes: within the patience of a client, beyond the pauses
 /// between tries, beyond the budgets of retries, and beyond what a system keeps for a day.
 const MINUTES: [u64; 4] = [1, 10, 6 * 60, 3 * 24 * 60];
 
@@ -30,35 +30,35 @@ const MINUTES: [u64; 4] = [1, 10, 6 * 60, 3 * 24 * 60];
 pub fn of_seed(
     system: &System,
     seed: u64,
-    strategy: Strategy,
+    sampling: Sampling,
     max_crashes: u32,
 ) -> (Scenario, Source) {
-    of_seed_among(system, seed, strategy, max_crashes, FaultSet::explored())
+    of_seed_among(system, seed, sampling, max_crashes, FaultSet::explored())
 }
 
 /// Like [`of_seed`], with storms made of `faults` alone: a few to look at closely, or one that no system survives.
 pub fn of_seed_among(
     system: &System,
     seed: u64,
-    strategy: Strategy,
+    sampling: Sampling,
     max_crashes: u32,
     faults: FaultSet,
 ) -> (Scenario, Source) {
     let root = Rng::new(seed);
-    let timing = match strategy {
-        Strategy::Random | Strategy::Weather => Timing::Latency,
-        Strategy::Pct => Timing::Order,
+    let timing = match sampling {
+        Sampling::Random | Sampling::Weather => Timing::Latency,
+        Sampling::Pct => Timing::Order,
     };
     let requests = system.workload(&mut root.fork("workload"));
     let mut scenario =
         Scenario { requests, drawn_faults: faults, timing, max_crashes, ..Scenario::default() };
-    if strategy == Strategy::Weather {
+    if sampling == Sampling::Weather {
         lengthen(&mut scenario, &mut root.fork("weather"));
     }
     let swarm = Swarm::of_seed(seed, faults);
-    let source = match strategy {
-        Strategy::Random | Strategy::Weather => Source::Random { seed, swarm },
-        Strategy::Pct => Source::Pct { seed, swarm, depth: PCT_DEPTH },
+    let source = match sampling {
+        Sampling::Random | Sampling::Weather => Source::Random { seed, swarm },
+        Sampling::Pct => Source::Pct { seed, swarm, depth: PCT_DEPTH },
     };
     (scenario, source)
 }

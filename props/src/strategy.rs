@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use thunderhead_sim::{Case, Run, Scenario, SetupError, Shrinker, Source, Tape};
 
 use crate::promise::Violation;
-use crate::search::{self, Strategy};
+use crate::search::{self, Sampling};
 use crate::system::{System, Variant};
 
 /// All storms over one variant of a system.
@@ -50,8 +50,8 @@ impl Generates for Storms {
 
     fn new_tree(&self, runner: &mut TestRunner) -> NewTree<Storms> {
         let seed = runner.rng().next_u64();
-        let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-        let (scenario, source) = search::of_seed(&self.0.0, seed, strategy, 3);
+        let sampling = if seed.is_multiple_of(4) { Sampling::Pct } else { Sampling::Random };
+        let (scenario, source) = search::of_seed(&self.0.0, seed, sampling, 3);
         Ok(StormTree { storms: self.clone(), drawn: self.with(scenario, source), shrinking: None })
     }
 }

@@ -131,7 +131,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let (findings, before) = match &args.resume {
         None => (search.run_and_tell(&mut found, &mut go_on)?, 0),
         Some(path) => {
-            if args.strategy.seeded().is_none() {
+            if args.strategy.sampling().is_none() {
                 let strategy = args.strategy;
                 let wrong = format!(
                     "--resume: a search with {strategy} cannot be taken up; random, pct and weather can"

@@ -1,7 +1,7 @@
 //! What holds in every storm, what does not, and one story whose history is kept.
 
 use thunderhead::props::proptest::prelude::*;
-use thunderhead::props::search::Strategy;
+use thunderhead::props::search::Sampling;
 use thunderhead::props::{System, cases, storm};
 use thunderhead::testing;
 
@@ -22,7 +22,7 @@ fn the_fixed_one_keeps_every_promise_in_every_storm() {
 #[test]
 fn the_draft_is_refuted_by_a_run_with_one_order() {
     let (system, draft) = of("draft");
-    let found = testing::refuted(&system, &draft, Strategy::Random, 300);
+    let found = testing::refuted(&system, &draft, Sampling::Random, 300);
     assert_eq!(found.violation.promise, "no order is booked twice");
     assert_eq!(found.case.scenario.requests.len(), 1);
 }

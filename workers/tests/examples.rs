@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{System, Violation};
 use thunderhead_sim::Case;
 use thunderhead_workers::Worker;
@@ -55,7 +55,7 @@ fn system(name: &str) -> System {
 /// The first of these seeds that breaks a promise.
 fn broken(system: &System, seeds: u64) -> Option<(u64, Case, Violation)> {
     (0..seeds).find_map(|seed| {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+        let (scenario, source) = search::of_seed(system, seed, Sampling::Random, 3);
         let (run, violations) =
             search::check(system, system.reference(), &scenario, &source).unwrap();
         Some((seed, Case { scenario, tape: run.tape() }, violations.into_iter().next()?))

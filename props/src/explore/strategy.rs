@@ -4,7 +4,7 @@ use std::fmt;
 
 use thunderhead_sim::FaultSet;
 
-use crate::search::Strategy as Seeded;
+use crate::search::Sampling;
 
 /// How runs are chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +38,11 @@ impl Strategy {
     }
 
     /// What a seed means to it, if it plays one seed after the other: then its runs do not depend on each other.
-    pub fn seeded(self) -> Option<Seeded> {
+    pub fn sampling(self) -> Option<Sampling> {
         match self {
-            Strategy::Random => Some(Seeded::Random),
-            Strategy::Pct => Some(Seeded::Pct),
-            Strategy::Weather => Some(Seeded::Weather),
+            Strategy::Random => Some(Sampling::Random),
+            Strategy::Pct => Some(Sampling::Pct),
+            Strategy::Weather => Some(Sampling::Weather),
             Strategy::Enumerate | Strategy::Guided => None,
         }
     }

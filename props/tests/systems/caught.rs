@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{
     Check, Expected, FREE, Name, PLATFORM, Promise, System, Variant, judge, quietly,
 };
@@ -33,7 +33,7 @@ fn breaks(
     system: &System,
     mistake: &Variant,
     promise: &Promise,
-    (seed, how): (u64, Strategy),
+    (seed, how): (u64, Sampling),
 ) -> bool {
     let (scenario, source) = search::of_seed(system, seed, how, 3);
     let run = quietly(|| search::play(mistake, &scenario, &source)).unwrap();

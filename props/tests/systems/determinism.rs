@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use thunderhead::{systems, testing};
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_sim::{StableHasher, TraceHash};
 
 const SEEDS: u64 = 1_000;
@@ -12,8 +12,8 @@ const SEEDS: u64 = 1_000;
 /// Text and hash of a seed's trace.
 fn trace(seed: u64) -> (String, TraceHash) {
     let system = systems::find("relay").expect("the relay is registered");
-    let strategy = if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random };
-    let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+    let sampling = if seed.is_multiple_of(4) { Sampling::Pct } else { Sampling::Random };
+    let (scenario, source) = search::of_seed(system, seed, sampling, 3);
     let run = search::play(system.reference(), &scenario, &source).expect("the workload fits");
     (run.trace.to_string(), run.trace.hash())
 }

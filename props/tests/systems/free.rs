@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 
 /// How many seeds a specimen is searched for, with either strategy. Most are caught by one of the first.
@@ -21,7 +21,7 @@ fn bare(system: &System) -> System {
 
 /// The first promise that a run of a variant breaks, and what was found.
 fn caught(system: &System, variant: &Variant, seeds: u64) -> Option<(String, String)> {
-    let runs = (0..seeds).flat_map(|seed| [Strategy::Random, Strategy::Pct].map(|how| (seed, how)));
+    let runs = (0..seeds).flat_map(|seed| [Sampling::Random, Sampling::Pct].map(|how| (seed, how)));
     runs.into_iter().find_map(|(seed, how)| {
         let (scenario, source) = search::of_seed(system, seed, how, 3);
         let (_, broken) = quietly(|| search::check(system, variant, &scenario, &source)).unwrap();

@@ -1,7 +1,7 @@
 //! Small running systems with one mistake each. A promise of the image pipeline catches it by what R2 did, where the
 //! application's own words would excuse it.
 
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{System, UPLOADS, Variant, Violation};
 use thunderhead_sim::queue::{ConsumerConfig, MessageBatch, QueueConfig};
 use thunderhead_sim::r2::{BucketConfig, EventType, Rule};
@@ -44,7 +44,7 @@ fn system(bytes: &'static [&str], mount: fn(&mut Cloud)) -> System {
 /// The first runs of 5,000 that break a promise.
 fn broken<'a>(system: &'a System, promise: &'a str) -> impl Iterator<Item = (Run, Violation)> + 'a {
     (0..5_000).filter_map(move |seed| {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+        let (scenario, source) = search::of_seed(system, seed, Sampling::Random, 3);
         let (run, violations) =
             search::check(system, system.reference(), &scenario, &source).unwrap();
         let found = violations.into_iter().find(|violation| violation.promise == promise)?;

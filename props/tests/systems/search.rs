@@ -1,7 +1,7 @@
 //! The searches that the tests of all systems make.
 
 use thunderhead::testing::{self, Refutation};
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, Violation};
 use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing};
 
@@ -12,8 +12,8 @@ use crate::bounds::Bounds;
 pub fn refuted_and_made_small(system: &System, bounds: &Bounds) {
     let (runs, most) = (bounds.refuted_within, bounds.deviations_max);
     for variant in system.variants().iter().filter(|variant| variant.expected != Expected::Holds) {
-        for strategy in [Strategy::Random, Strategy::Pct] {
-            let found = testing::refuted(system, variant, strategy, runs);
+        for sampling in [Sampling::Random, Sampling::Pct] {
+            let found = testing::refuted(system, variant, sampling, runs);
             let (name, tape) = (&variant.name, &found.case.tape);
             assert!(tape.len() <= most, "{name}: {tape:?}");
             is_told_shortly(&format!("{} {name}", system.name), &found, bounds.faults_max);
@@ -42,14 +42,14 @@ pub fn kept<'n>(
     system: &System,
     variant: &Variant,
     known: &[&'n str],
-    seeds: impl Iterator<Item = (u64, Strategy)>,
+    seeds: impl Iterator<Item = (u64, Sampling)>,
 ) -> Vec<&'n str> {
     let mut kept = known.to_vec();
-    for (seed, strategy) in seeds {
+    for (seed, sampling) in seeds {
         if kept.is_empty() {
             break;
         }
-        for violation in violations(system, variant, seed, strategy) {
+        for violation in violations(system, variant, seed, sampling) {
             kept.retain(|name| *name != violation.promise);
         }
     }
@@ -61,21 +61,21 @@ pub fn violations(
     system: &System,
     variant: &Variant,
     seed: u64,
-    strategy: Strategy,
+    sampling: Sampling,
 ) -> Vec<Violation> {
-    let (scenario, source) = search::of_seed(system, seed, strategy, 3);
+    let (scenario, source) = search::of_seed(system, seed, sampling, 3);
     search::check_drawn(system, variant, &scenario, &source).unwrap().1
 }
 
 /// So many seeds, all of them random.
-pub fn random(seeds: u64) -> impl Iterator<Item = (u64, Strategy)> {
-    (0..seeds).map(|seed| (seed, Strategy::Random))
+pub fn random(seeds: u64) -> impl Iterator<Item = (u64, Sampling)> {
+    (0..seeds).map(|seed| (seed, Sampling::Random))
 }
 
 /// So many seeds, of which every fourth orders deliveries by priorities.
-pub fn mixed(seeds: u64) -> impl Iterator<Item = (u64, Strategy)> {
+pub fn mixed(seeds: u64) -> impl Iterator<Item = (u64, Sampling)> {
     (0..seeds)
-        .map(|seed| (seed, if seed.is_multiple_of(4) { Strategy::Pct } else { Strategy::Random }))
+        .map(|seed| (seed, if seed.is_multiple_of(4) { Sampling::Pct } else { Sampling::Random }))
 }
 
 /// A scenario for enumeration: order instead of latency, and at most two crashes.

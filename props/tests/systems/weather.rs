@@ -1,7 +1,7 @@
 //! The references survive storms of days.
 
 use thunderhead::systems;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 use thunderhead_sim::FaultSet;
 
@@ -22,7 +22,7 @@ const MENDED: [(&str, u64); 7] = [
 /// The promises that a variant breaks in the weather of `seed`.
 fn broken(system: &System, variant: &Variant, seed: u64) -> Vec<String> {
     let faults = FaultSet::survivable();
-    let (scenario, source) = search::of_seed_among(system, seed, Strategy::Weather, 3, faults);
+    let (scenario, source) = search::of_seed_among(system, seed, Sampling::Weather, 3, faults);
     let (_, violations) =
         quietly(|| search::check_drawn(system, variant, &scenario, &source)).unwrap();
     violations.into_iter().map(|violation| violation.promise.to_string()).collect()

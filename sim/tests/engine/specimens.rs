@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use thunderhead_props::history::served;
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Finding, Promise, System, Variant};
 use thunderhead_sim::*;
 
@@ -19,7 +19,7 @@ const STORMS: u64 = 150;
 /// In how many storms of these faults the promise is broken.
 fn broken_in(system: &System, promise: &Promise, faults: FaultSet) -> usize {
     let broken = (0..STORMS).filter(|seed| {
-        let (scenario, source) = search::of_seed_among(system, *seed, Strategy::Random, 3, faults);
+        let (scenario, source) = search::of_seed_among(system, *seed, Sampling::Random, 3, faults);
         let (_, broken) =
             search::check_drawn(system, system.reference(), &scenario, &source).unwrap();
         broken.iter().any(|violation| violation.promise == promise.name)

@@ -1,6 +1,6 @@
 //! The same seed gives the same history: in an isolate that has just booted, in one that was used, on any thread.
 
-use thunderhead_props::search::{self, Strategy};
+use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{System, Variant};
 use thunderhead_sim::{ClientRequest, Time, TraceHash};
 
@@ -38,7 +38,7 @@ fn system() -> System {
 
 fn hashes(system: &System, seeds: std::ops::Range<u64>) -> Vec<TraceHash> {
     let hash = |seed| {
-        let (scenario, source) = search::of_seed(system, seed, Strategy::Random, 3);
+        let (scenario, source) = search::of_seed(system, seed, Sampling::Random, 3);
         search::play(system.reference(), &scenario, &source).unwrap().trace.hash()
     };
     seeds.map(hash).collect()

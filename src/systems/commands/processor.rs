@@ -58,8 +58,10 @@ const LEASE_MS: i64 = 15_000;
 /// A command that fails by itself is parked at its eighth failure, after two minutes and more. One that fails because a
 /// database is in trouble is not parked, though that may last for days.
 const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 3_600_000, max_failures: 8 };
-/// Hardly any weather makes so many claims of one command vanish.
-const MAX_VANISHED: i64 = 100;
+/// More claims of one command than can vanish in three days of weather, when each of four processors claims once in
+/// seventeen minutes. A command that kills its processor is parked within a day all the same, because it is claimed
+/// again as soon as its lease ends.
+const MAX_VANISHED: i64 = 2_000;
 
 /// Adds the hosts, and what this way of working needs.
 pub fn mount(cloud: &mut Cloud, approach: Approach) {

@@ -1,7 +1,9 @@
-// Randomness, digests and keyed codes. What is missing says so when it is called.
+// Randomness, digests, keyed codes, ciphers and signatures. What is missing says so when it is called.
 import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
-import { atob, btoa, bufferOf, fromHex } from "thunderhead:text";
+import { PAIRS, described, exportPair, generatePair, importPair, sharedSecret, signPair, verifyPair } from "thunderhead:key_pair";
+import { WritableStream } from "thunderhead:streams";
+import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
 
 function randomUUID() {
   const text = natives.unique();
@@ -16,13 +18,21 @@ function getRandomValues(view) {
   return view;
 }
 
-const nameOf = (algorithm) => String(typeof algorithm === "string" ? algorithm : algorithm?.name).toUpperCase();
-const secrets = new WeakMap();
+const random = (size) => getRandomValues(new Uint8Array(size)).buffer;
+
+const nameOf = (algorithm) => String(typeof algorithm === "string" ? algorithm : algorithm?.name).toUpperCase().replace("NODE-", "");
+// What a key is inside: the bytes, which half they are, and the digest that it is for.
+const insides = new WeakMap();
+const inside = (key) => {
+  const found = insides.get(key);
+  if (!found) throw new TypeError("Failed to execute a method of 'SubtleCrypto': the key is not of type 'CryptoKey'.");
+  return found;
+};
 
 export class CryptoKey {}
 
-// What keys are made for. Of ciphers there are keys and nothing else.
-const KEYS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
+// What secrets are made for. Of the ciphers, only AES-GCM is simulated.
+const SECRETS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
 const notSimulated = (what, instead) => new DOMException(`crypto.subtle.${what} is not simulated; ${instead}.`, "NotSupportedError");
 
 function need(algorithms, algorithm, operation) {
@@ -31,27 +41,37 @@ function need(algorithms, algorithm, operation) {
   return name;
 }
 
-const fromBase64Url = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0)).buffer;
-const toBase64Url = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-
-async function importKey(format, data, algorithm, extractable, usages) {
-  const name = need(KEYS, algorithm, "importKey");
-  if (format !== "raw" && format !== "jwk") throw notSimulated(`importKey of the format ${format}`, "raw and jwk are");
-  if (format === "jwk" && data?.kty !== "oct") throw new DOMException(`Invalid JSON Web Key: "kty" must be "oct".`, "DataError");
-  const bytes = format === "raw" ? bufferOf(data).slice(0) : fromBase64Url(data.k);
-  const hash = name === "HMAC" ? nameOf(algorithm.hash) : null;
-  const described = { name, ...(hash ? { hash: { name: hash }, length: bytes.byteLength * 8 } : name.startsWith("AES") ? { length: bytes.byteLength * 8 } : {}) };
-  const key = Object.assign(new CryptoKey(), { type: "secret", extractable, algorithm: described, usages });
-  secrets.set(key, { bytes, hash });
+function keyOf(type, algorithm, extractable, usages, kept) {
+  const key = Object.assign(new CryptoKey(), { type, extractable, algorithm, usages: [...usages] });
+  insides.set(key, { type, ...kept });
   return key;
 }
 
+function pairKey(name, algorithm, half, extractable, usages) {
+  const hash = algorithm.hash === undefined ? undefined : nameOf(algorithm.hash);
+  return keyOf(half.type, described(name, algorithm, half), extractable, usages, { bytes: half.bytes, hash });
+}
+
+async function importKey(format, data, algorithm, extractable, usages) {
+  const name = need([...SECRETS, ...PAIRS], algorithm, "importKey");
+  if (PAIRS.includes(name)) return pairKey(name, algorithm, importPair(format, data, name, algorithm), extractable, usages);
+  if (format !== "raw" && format !== "jwk") throw notSimulated(`importKey of ${name} in the format ${format}`, "raw and jwk are");
+  if (format === "jwk" && data?.kty !== "oct") throw new DOMException(`Invalid JSON Web Key: "kty" must be "oct".`, "DataError");
+  const bytes = format === "raw" ? bufferOf(data).slice(0) : fromBase64Url(data.k);
+  const isCipher = name.startsWith("AES");
+  if (isCipher && ![16, 24, 32].includes(bytes.byteLength)) throw new DOMException(`Imported AES key length must be 128, 192, or 256 bits but provided ${bytes.byteLength * 8}.`, "DataError");
+  const hash = name === "HMAC" ? nameOf(algorithm.hash) : undefined;
+  const described = { name, ...(hash ? { hash: { name: hash } } : {}), ...(hash || isCipher ? { length: bytes.byteLength * 8 } : {}) };
+  return keyOf("secret", described, extractable, usages, { bytes, hash });
+}
+
 async function deriveBits(algorithm, key, length) {
-  const name = need(["PBKDF2", "HKDF"], algorithm, "deriveBits");
+  const name = need(["PBKDF2", "HKDF", "ECDH"], algorithm, "deriveBits");
+  if (name === "ECDH") return sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
   const { salt, info = new Uint8Array(0), iterations = 1 } = algorithm;
   if (name === "PBKDF2" && iterations > 100_000) throw new DOMException(`Pbkdf2 failed: iteration counts above 100000 are not supported (requested ${iterations}).`, "NotSupportedError");
   const extra = name === "HKDF" ? [bufferOf(info)] : [];
-  return natives.derive(nameOf(algorithm.hash), iterations, length / 8, secrets.get(key).bytes, bufferOf(salt ?? new Uint8Array(0)), ...extra);
+  return natives.derive(nameOf(algorithm.hash), iterations, length / 8, inside(key).bytes, bufferOf(salt ?? new Uint8Array(0)), ...extra);
 }
 
 const lengthOf = ({ length, hash }) => length ?? (/384|512/.test(nameOf(hash)) ? 1024 : 512);
@@ -61,13 +81,40 @@ async function deriveKey(algorithm, key, wanted, extractable, usages) {
 }
 
 async function sign(algorithm, key, data) {
-  need(["HMAC"], algorithm, "sign");
-  const { bytes, hash } = secrets.get(key);
-  return natives.hmac(hash, bytes, bufferOf(data));
+  const name = need(["HMAC", ...PAIRS.filter((pair) => pair !== "ECDH")], algorithm, "sign");
+  const { bytes, type, hash } = inside(key);
+  if (name === "HMAC") return natives.hmac(hash, bytes, bufferOf(data));
+  if (type !== "private") throw new DOMException(`The requested operation (sign) is not valid for the provided key.`, "InvalidAccessError");
+  return signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random);
 }
 
 async function verify(algorithm, key, signature, data) {
-  return timingSafeEqual(await sign(algorithm, key, data), signature);
+  const name = nameOf(algorithm);
+  if (name === "HMAC") return timingSafeEqual(await sign(algorithm, key, data), signature);
+  need(["HMAC", ...PAIRS.filter((pair) => pair !== "ECDH")], algorithm, "verify");
+  return verifyPair(name, key.algorithm, inside(key).hash ?? nameOf(algorithm.hash), inside(key), bufferOf(signature), bufferOf(data));
+}
+
+// Of AES-GCM the usual sizes: a nonce of 12 bytes, a tag of 16, and keys that do not have 24.
+function gcm(work, algorithm, key, data) {
+  const { iv, additionalData = new Uint8Array(0), tagLength = 128 } = algorithm;
+  if (nameOf(key.algorithm) !== "AES-GCM") throw new DOMException(`Requested algorithm "AES-GCM" does not match this CryptoKey "${key.algorithm.name}".`, "InvalidAccessError");
+  if (iv === undefined) throw new TypeError('Missing field "iv" in "algorithm".');
+  if (bufferOf(iv).byteLength !== 12 || tagLength !== 128) throw notSimulated(`AES-GCM with a nonce of ${iv.byteLength} bytes and a tag of ${tagLength} bits`, "12 bytes and 128 bits are");
+  if (inside(key).bytes.byteLength === 24) throw notSimulated("AES-GCM with keys of 192 bits", "128 and 256 bits are");
+  return work(inside(key).bytes, bufferOf(iv), bufferOf(additionalData), bufferOf(data));
+}
+
+async function encrypt(algorithm, key, data) {
+  need(["AES-GCM"], algorithm, "encrypt");
+  return gcm(natives.seal, algorithm, key, data);
+}
+
+async function decrypt(algorithm, key, data) {
+  need(["AES-GCM"], algorithm, "decrypt");
+  const text = gcm(natives.open, algorithm, key, data);
+  if (!text) throw new DOMException("Decryption failed. This could be due to a ciphertext authentication failure, bad padding, incorrect CryptoKey, or another algorithm-specific reason.", "OperationError");
+  return text;
 }
 
 function timingSafeEqual(one, two) {
@@ -75,30 +122,49 @@ function timingSafeEqual(one, two) {
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }
 
-const subtle = {
-  digest: async (algorithm, data) => natives.digest(nameOf(algorithm), bufferOf(data)),
-  importKey,
-  sign,
-  verify,
-  timingSafeEqual,
-};
 async function generateKey(algorithm, extractable, usages) {
-  need(KEYS.filter((name) => !["PBKDF2", "HKDF"].includes(name)), algorithm, "generateKey");
-  return importKey("raw", getRandomValues(new Uint8Array(lengthOf(algorithm) / 8)), algorithm, extractable, usages);
+  const name = need([...SECRETS.filter((secret) => !["PBKDF2", "HKDF"].includes(secret)), ...PAIRS], algorithm, "generateKey");
+  if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
+  const { privateKey, publicKey } = generatePair(name, algorithm, random);
+  const given = typeof algorithm === "string" ? { name } : algorithm;
+  const mine = ["sign", "deriveBits", "deriveKey"].filter((usage) => usages.includes(usage));
+  const theirs = ["verify"].filter((usage) => usages.includes(usage));
+  return { publicKey: pairKey(name, given, publicKey, true, theirs), privateKey: pairKey(name, given, privateKey, extractable, mine) };
 }
 
 async function exportKey(format, key) {
   if (!key.extractable) throw new DOMException(`Attempt to export non-extractable ${key.algorithm.name} key.`, "InvalidAccessError");
-  if (format !== "raw" && format !== "jwk") throw notSimulated(`exportKey to the format ${format}`, "raw and jwk are");
-  const { bytes } = secrets.get(key);
-  return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ext: true, key_ops: [...key.usages] };
+  const rights = { ext: true, key_ops: [...key.usages] };
+  const name = nameOf(key.algorithm);
+  if (PAIRS.includes(name)) {
+    const exported = exportPair(format, name, key.algorithm, inside(key));
+    return format === "jwk" ? { ...exported, ...rights } : exported;
+  }
+  if (format !== "raw" && format !== "jwk") throw notSimulated(`exportKey of ${name} to the format ${format}`, "raw and jwk are");
+  const { bytes } = inside(key);
+  return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ...rights };
 }
-Object.assign(subtle, { generateKey, exportKey, deriveBits, deriveKey });
 
-for (const name of ["encrypt", "decrypt", "wrapKey", "unwrapKey"]) {
-  subtle[name] = async (algorithm) => {
-    throw notSimulated(`${name} with ${nameOf(algorithm)}`, "digests, HMAC, PBKDF2 and HKDF are");
+const subtle = { digest: async (algorithm, data) => natives.digest(nameOf(algorithm), bufferOf(data)), importKey, exportKey, generateKey, deriveBits, deriveKey, sign, verify, encrypt, decrypt, timingSafeEqual };
+for (const name of ["wrapKey", "unwrapKey"]) {
+  subtle[name] = async () => {
+    throw notSimulated(name, "exportKey, encrypt and their opposites are");
   };
 }
 
-export const crypto = { randomUUID, getRandomValues, subtle };
+// A stream that nothing comes out of but the digest of what was written.
+class DigestStream extends WritableStream {
+  constructor(algorithm) {
+    const { promise, resolve, reject } = Promise.withResolvers();
+    const parts = [];
+    promise.catch(() => {});
+    super({
+      write: (chunk) => void parts.push(typeof chunk === "string" ? natives.encode(chunk) : bufferOf(chunk).slice(0)),
+      close: () => resolve(natives.digest(nameOf(algorithm), concat(parts))),
+      abort: reject,
+    });
+    this.digest = promise;
+  }
+}
+
+export const crypto = { randomUUID, getRandomValues, subtle, DigestStream };

@@ -12,6 +12,7 @@ import { describe, kept, parse, settle, showMethods, stringify } from "thunderhe
 import { delivered, handed } from "thunderhead:queue";
 import { serve } from "thunderhead:rpc";
 import { received, routeOf, serviceOf } from "thunderhead:service";
+import { addEventListener, modernized } from "thunderhead:service_worker";
 import { DurableObjectState } from "thunderhead:storage";
 import { ask } from "thunderhead:storm";
 import * as streams from "thunderhead:streams";
@@ -31,6 +32,7 @@ const globals = { ...events, ...streamClasses, ...timers, console, crypto, Crypt
 Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
 Object.assign(globals, { Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
 Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });
+Object.assign(globals, { addEventListener, removeEventListener() {}, reportError: (error) => console.error(error) });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 Math.random = random;
 for (const name of ["dispose", "asyncDispose"]) {
@@ -242,7 +244,7 @@ export const hooks = {
     if (node) Object.assign(globalThis, { process, Buffer, global: globalThis });
   },
   init(namespace) {
-    program = namespace;
+    program = modernized(namespace, env);
   },
   start(invocation, kind, json, bytes) {
     run(invocation, kind, parse(json), bytes);

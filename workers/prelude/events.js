@@ -70,6 +70,7 @@ export class EventTarget {
 }
 
 const make = Symbol("make");
+let connect;
 
 export class AbortSignal extends EventTarget {
   aborted = false;
@@ -115,5 +116,41 @@ export class AbortController {
   signal = new AbortSignal(make);
   abort(reason) {
     this.signal[make](reason);
+  }
+}
+
+// The two ends of a channel: what is posted on one is heard on the other, when nothing else is to be done.
+export class MessagePort extends EventTarget {
+  #peer;
+  #onmessage = null;
+  static {
+    connect = (one, other) => void ([one.#peer, other.#peer] = [other, one]);
+  }
+  set onmessage(listener) {
+    this.#onmessage = listener;
+  }
+  get onmessage() {
+    return this.#onmessage;
+  }
+  postMessage(message) {
+    const peer = this.#peer;
+    const data = structuredClone(message);
+    Promise.resolve().then(() => {
+      const event = new MessageEvent("message", { data });
+      peer?.onmessage?.(event);
+      peer?.dispatchEvent(event);
+    });
+  }
+  start() {}
+  close() {
+    if (this.#peer) connect(this, new MessagePort());
+  }
+}
+
+export class MessageChannel {
+  port1 = new MessagePort();
+  port2 = new MessagePort();
+  constructor() {
+    connect(this.port1, this.port2);
   }
 }

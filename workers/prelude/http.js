@@ -340,6 +340,7 @@ export async function exchange(request, to) {
   request.signal.throwIfAborted();
   let { url, method, headers } = request;
   let body = await request.arrayBuffer();
+  request.signal.throwIfAborted();
   const seen = [];
   for (;;) {
     const { value, bytes } = await orAborted(begin("fetch", { url, method, ...to({ url, headers }) }, body), request.signal);

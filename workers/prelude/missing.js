@@ -8,8 +8,6 @@ const refusing = (name, instead) =>
 
 export const missing = {
   HTMLRewriter: refusing("HTMLRewriter", "return the page as it is, or build it from text."),
-  CompressionStream: refusing("CompressionStream", "send the bytes as they are."),
-  DecompressionStream: refusing("DecompressionStream", "send the bytes uncompressed."),
   EventSource: refusing("EventSource"),
 };
 
@@ -56,5 +54,27 @@ class PluralRules {
   }
 }
 
-const others = ["RelativeTimeFormat", "ListFormat", "DisplayNames", "Segmenter", "DurationFormat", "Locale"];
-export const Intl = { NumberFormat, DateTimeFormat, Collator, PluralRules, getCanonicalLocales: (given) => [given].flat(), ...Object.fromEntries(others.map((name) => [name, refusing(`Intl.${name}`)])) };
+class ListFormat {
+  #word;
+  constructor(locale, { type = "conjunction" } = {}) {
+    this.#word = type === "disjunction" ? "or" : type === "unit" ? "" : "and";
+  }
+  format(list) {
+    const items = [...list];
+    const last = items.pop() ?? "";
+    if (!items.length) return last;
+    const word = this.#word && `${this.#word} `;
+    return `${items.join(", ")}${items.length > 1 || !word ? "," : ""} ${word}${last}`;
+  }
+}
+
+class RelativeTimeFormat {
+  format(value, unit) {
+    const [number, name] = [Math.abs(value), String(unit).replace(/s$/, "")];
+    const amount = `${new NumberFormat().format(number)} ${name}${number === 1 ? "" : "s"}`;
+    return value < 0 || Object.is(value, -0) ? `${amount} ago` : `in ${amount}`;
+  }
+}
+
+const others = ["DisplayNames", "Segmenter", "DurationFormat", "Locale"];
+export const Intl = { NumberFormat, DateTimeFormat, Collator, PluralRules, ListFormat, RelativeTimeFormat, getCanonicalLocales: (given) => [given].flat(), ...Object.fromEntries(others.map((name) => [name, refusing(`Intl.${name}`)])) };

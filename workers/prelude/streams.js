@@ -1,4 +1,5 @@
 // Streams, as far as bodies need them: without backpressure and without byte readers.
+import natives from "thunderhead:natives";
 import { TextDecoder, TextEncoder, bufferOf, concat } from "thunderhead:text";
 
 // How long a stream is known to be, and all of its bytes when they are there already.
@@ -11,6 +12,7 @@ export class ReadableStream {
   #state = "open";
   #error;
   #waiting = [];
+  #closed = Promise.withResolvers();
   #locked = false;
   #controller;
   #started;
@@ -22,6 +24,8 @@ export class ReadableStream {
       close: () => this.#end("closed"),
       error: (error) => this.#end("errored", error),
     };
+    // Nobody has to ask how a stream ended.
+    this.#closed.promise.catch(() => {});
     this.#started = source.start?.(this.#controller);
     Promise.resolve(this.#started).catch((error) => this.#end("errored", error));
   }
@@ -36,15 +40,25 @@ export class ReadableStream {
   #end(state, error) {
     if (this.#state !== "open") return;
     [this.#state, this.#error] = [state, error];
+    if (!this.#chunks.length || state === "errored") this.#settle();
     for (const { resolve, reject } of this.#waiting.splice(0)) {
       if (state === "errored") reject(error);
       else resolve({ value: undefined, done: true });
     }
   }
+  // A stream is closed for its reader when the last of it was read.
+  #settle() {
+    if (this.#state === "errored") this.#closed.reject(this.#error);
+    else this.#closed.resolve();
+  }
   async #read() {
     await this.#started;
     if (!this.#chunks.length && this.#state === "open") await this.#source.pull?.(this.#controller);
-    if (this.#chunks.length) return { value: this.#chunks.shift(), done: false };
+    if (this.#chunks.length) {
+      const value = this.#chunks.shift();
+      if (!this.#chunks.length && this.#state === "closed") this.#settle();
+      return { value, done: false };
+    }
     if (this.#state === "errored") throw this.#error;
     if (this.#state === "closed") return { value: undefined, done: true };
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
@@ -58,7 +72,7 @@ export class ReadableStream {
       releaseLock: () => {
         this.#locked = false;
       },
-      closed: new Promise(() => {}),
+      closed: this.#closed.promise,
     };
   }
   async #cancel(reason) {
@@ -169,14 +183,64 @@ export class TransformStream {
       terminate: () => output.close(),
     };
     start?.(controller);
+    // What a transformer throws ends both sides.
+    const guarded = async (work) => {
+      try {
+        await work();
+      } catch (error) {
+        output.error(error);
+        throw error;
+      }
+    };
     this.writable = new WritableStream({
-      write: (chunk) => (transform ? transform(chunk, controller) : controller.enqueue(chunk)),
+      write: (chunk) => guarded(() => (transform ? transform(chunk, controller) : controller.enqueue(chunk))),
       close: async () => {
-        await flush?.(controller);
+        await guarded(() => flush?.(controller));
         output.close();
       },
       abort: (error) => output.error(error),
     });
+  }
+}
+
+// How much a stream holds back is not simulated, so these only say what they were given.
+export class CountQueuingStrategy {
+  constructor({ highWaterMark }) {
+    this.highWaterMark = highWaterMark;
+  }
+  size() {
+    return 1;
+  }
+}
+
+export class ByteLengthQueuingStrategy {
+  constructor({ highWaterMark }) {
+    this.highWaterMark = highWaterMark;
+  }
+  size(chunk) {
+    return chunk.byteLength;
+  }
+}
+
+// All chunks are kept and changed at the end: nothing can be told of a part of them in a run.
+class Packing extends TransformStream {
+  constructor(format, work) {
+    if (!["gzip", "deflate", "deflate-raw"].includes(format)) throw new TypeError("The compression format must be either 'deflate', 'deflate-raw' or 'gzip'.");
+    const parts = [];
+    const flush = (controller) => controller.enqueue(new Uint8Array(work(format, concat(parts))));
+    super({ transform: (chunk) => void parts.push(typeof chunk === "string" ? natives.encode(chunk) : bufferOf(chunk).slice(0)), flush });
+  }
+}
+
+export class CompressionStream extends Packing {
+  constructor(format) {
+    super(format, natives.compress);
+  }
+}
+
+export class DecompressionStream extends Packing {
+  constructor(format) {
+    super(format, natives.decompress);
   }
 }
 

@@ -55,20 +55,36 @@ export class TextEncoder {
   }
 }
 
-const UTF8 = ["utf-8", "utf8", "unicode-1-1-utf-8"];
+const LABELS = {
+  "utf-8": ["utf-8", "utf8", "unicode-1-1-utf-8"],
+  "utf-16le": ["utf-16le", "utf-16"],
+  "windows-1252": ["latin1", "iso-8859-1", "ascii", "us-ascii", "windows-1252"],
+};
+// What 0x80 to 0x9f mean where other encodings have control characters.
+const WINDOWS = "\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178";
+
+const fromWindows = (bytes) => Array.from(bytes, (byte) => (byte >= 0x80 && byte < 0xa0 ? WINDOWS[byte - 0x80] : String.fromCharCode(byte))).join("");
+
+function fromUtf16(bytes) {
+  let text = "";
+  for (let at = 0; at + 1 < bytes.length; at += 2) text += String.fromCharCode(bytes[at] | (bytes[at + 1] << 8));
+  return text.toWellFormed();
+}
 
 export class TextDecoder {
   #rest = new Uint8Array(0);
   constructor(label = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
-    if (!UTF8.includes(String(label).toLowerCase())) throw new RangeError(`The encoding "${label}" is not simulated; utf-8 is.`);
-    Object.assign(this, { encoding: "utf-8", fatal, ignoreBOM });
+    const [encoding] = Object.entries(LABELS).find(([, labels]) => labels.includes(String(label).trim().toLowerCase())) ?? [];
+    if (encoding === undefined) throw new RangeError(`The encoding "${label}" is not simulated; ${Object.keys(LABELS).join(", ")} are.`);
+    Object.assign(this, { encoding, fatal, ignoreBOM });
   }
   decode(input, { stream = false } = {}) {
     let bytes = new Uint8Array(concat([this.#rest.buffer, input === undefined ? new ArrayBuffer(0) : bufferOf(input)]));
-    const cut = stream ? unfinished(bytes) : 0;
+    const cut = !stream ? 0 : this.encoding === "utf-8" ? unfinished(bytes) : this.encoding === "utf-16le" ? bytes.length % 2 : 0;
     this.#rest = bytes.slice(bytes.length - cut);
     bytes = bytes.slice(0, bytes.length - cut);
-    const text = natives.decode(bytes.buffer, this.fatal);
+    if (this.encoding === "windows-1252") return fromWindows(bytes);
+    const text = this.encoding === "utf-16le" ? fromUtf16(bytes) : natives.decode(bytes.buffer, this.fatal);
     return !this.ignoreBOM && text.startsWith("\ufeff") ? text.slice(1) : text;
   }
 }
@@ -125,3 +141,6 @@ export function atob(data) {
   }
   return out;
 }
+
+export const fromBase64Url = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0)).buffer;
+export const toBase64Url = (bytes) => btoa(Array.from(new Uint8Array(bytes), (byte) => String.fromCharCode(byte)).join("")).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");

@@ -48,6 +48,9 @@ export function setTimeout(callback, delay, ...args) {
 
 export const clearTimeout = (id) => cancel(id);
 
+export const setImmediate = (callback, ...args) => setTimeout(callback, 0, ...args);
+export const clearImmediate = clearTimeout;
+
 const intervals = new Map();
 
 export function setInterval(callback, delay, ...args) {

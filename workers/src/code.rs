@@ -41,7 +41,8 @@ impl Code {
         let code = Code { main: main.into(), bindings, map, ..Code::default() };
         let code = Rc::new(RefCell::new(code));
         let wrong = Rc::new(RefCell::new(None));
-        let compiler = Compiler { sources, code: code.clone(), wrong: wrong.clone() };
+        let later = Rc::default();
+        let compiler = Compiler { sources, code: code.clone(), wrong: wrong.clone(), later };
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_loader(compiler.clone(), compiler.clone());
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
@@ -51,7 +52,17 @@ impl Code {
                 .into_iter()
                 .try_for_each(&mut compile)
                 .map_err(|error| code.borrow().describe(&ctx, error))
-                .map_err(|said| wrong.take().unwrap_or(said))
+                .map_err(|said| wrong.take().unwrap_or(said))?;
+            // What cannot be imported later is told when the program comes to it, if it ever does.
+            let next = || compiler.later.borrow_mut().pop();
+            while let Some((base, name)) = next() {
+                let found = compiler.clone().resolve(&ctx, &base, &name, None).ok();
+                let found = found.filter(|found| !code.borrow().modules.contains_key(found));
+                if found.is_some_and(|found| compiler.clone().load(&ctx, &found, None).is_err()) {
+                    drop(ctx.catch());
+                }
+            }
+            Ok::<_, String>(())
         })?;
         Ok(code.take())
     }
@@ -128,6 +139,16 @@ fn places(stack: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The names in `import("…")`.
+fn imported_later(source: &str) -> impl Iterator<Item = String> {
+    source.split("import(").skip(1).filter_map(|rest| {
+        let rest = rest.trim_start();
+        let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
+        let (name, _) = rest[1..].split_once(quote)?;
+        (!name.contains(['\n', '$'])).then(|| name.to_string())
+    })
+}
+
 /// Compiles modules when they are imported, and keeps their bytecode.
 #[derive(Clone)]
 struct Compiler {
@@ -135,6 +156,8 @@ struct Compiler {
     code: Rc<RefCell<Code>>,
     /// What went wrong first, with its place; the engine's own words do not tell it.
     wrong: Rc<RefCell<Option<String>>>,
+    /// What is imported while the program runs: the importing module and the name.
+    later: Rc<RefCell<Vec<(String, String)>>>,
 }
 
 impl Resolver for Compiler {
@@ -170,6 +193,8 @@ impl Loader for Compiler {
             self.wrong.borrow_mut().get_or_insert(why.clone());
             Error::new_loading_message(name, why)
         })?;
+        let later = imported_later(&source).map(|later| (name.to_string(), later));
+        self.later.borrow_mut().extend(later);
         let module = Module::declare(ctx.clone(), name, source)?;
         let bytes = module.write(WriteOptions::default())?.into();
         self.code.borrow_mut().modules.insert(name.into(), bytes);
@@ -190,7 +215,8 @@ impl Resolver for Booter {
         _attributes: Option<ImportAttributes<'js>>,
     ) -> rquickjs::Result<String> {
         let found = self.0.names.get(&(base.to_string(), name.to_string())).cloned();
-        let why = "only names that are written in an import are bundled";
+        let why =
+            "a name is found only if it is written out in an import, and only if it is simulated";
         found.ok_or_else(|| Error::new_resolving_message(base, name, why))
     }
 }

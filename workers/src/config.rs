@@ -1,14 +1,19 @@
 //! What `wrangler.jsonc`, `wrangler.json` or `wrangler.toml` says about a Worker.
 
+pub(crate) mod objects;
+mod queues;
+mod stores;
+mod workflows;
+
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
+use objects::{Migration, Object, Objects};
+use queues::Queues;
 use serde::Deserialize;
 use serde_json::Value;
-use thunderhead_sim::queue::ConsumerConfig;
-use thunderhead_sim::r2::EventType;
-use thunderhead_sim::workflow::{self, WorkflowConfig};
+use stores::{Bucket, Database, Namespace, Notification};
+use workflows::Workflow;
 
 use crate::assets::{Assets, AssetsConfig};
 use crate::neighbours::Wanted;
@@ -62,107 +67,6 @@ pub struct Config {
     pub(crate) others: BTreeMap<String, Value>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Bucket {
-    pub(crate) binding: String,
-    #[serde(default)]
-    bucket_name: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Queues {
-    pub(crate) producers: Vec<Producer>,
-    pub(crate) consumers: Vec<Consumer>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Producer {
-    pub(crate) binding: String,
-    pub(crate) queue: String,
-    #[serde(default)]
-    pub(crate) delivery_delay: u64,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Consumer {
-    pub(crate) queue: String,
-    max_batch_size: Option<u32>,
-    max_batch_timeout: Option<f64>,
-    max_retries: Option<u32>,
-    pub(crate) dead_letter_queue: Option<String>,
-    retry_delay: Option<u64>,
-    max_concurrency: Option<u32>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Objects {
-    pub(crate) bindings: Vec<Object>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Object {
-    pub(crate) name: String,
-    pub(crate) class_name: String,
-    pub(crate) script_name: Option<String>,
-    /// The name of the class on the cloud, if it is not that of the binding.
-    #[serde(skip)]
-    pub(crate) namespace: Option<String>,
-    /// Whether it is there for another Worker alone.
-    #[serde(skip)]
-    pub(crate) unbound: bool,
-}
-
-impl Object {
-    /// The name of the class on the cloud.
-    pub fn namespace(&self) -> &str {
-        self.namespace.as_deref().unwrap_or(&self.name)
-    }
-
-    /// Whether it is a class of the Worker that is bound to it.
-    pub fn is_of(&self, worker: &str) -> bool {
-        self.script_name.as_ref().is_none_or(|script| script == worker)
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Workflow {
-    pub(crate) binding: String,
-    pub(crate) name: String,
-    pub(crate) class_name: String,
-    /// The Worker whose class it is, if it is another.
-    pub(crate) script_name: Option<String>,
-    #[serde(default)]
-    limits: WorkflowLimits,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct WorkflowLimits {
-    steps: Option<u32>,
-}
-
-impl Workflow {
-    /// As the simulator takes it; `local` is the emulator on a developer's machine.
-    pub fn config(&self, local: bool) -> WorkflowConfig {
-        let config = if local { WorkflowConfig::miniflare() } else { WorkflowConfig::default() };
-        let step_limit = self.limits.steps.unwrap_or(config.step_limit);
-        // Programs that go by the documentation take "exists" at its word.
-        let options = workflow::Options { exists_means_made: true, ..config.options };
-        WorkflowConfig { step_limit, options, ..config }
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Database {
-    pub(crate) binding: String,
-    #[serde(default)]
-    database_name: Option<String>,
-    /// The folder of the statements that make its tables.
-    pub(crate) migrations_dir: Option<String>,
-}
-
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Triggers {
@@ -189,79 +93,11 @@ pub(crate) struct SimpleLimit {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Namespace {
-    pub(crate) binding: String,
-    #[serde(default)]
-    id: Option<String>,
-}
-
-impl Namespace {
-    /// The name of the namespace: two bindings with one id are bound to the same one.
-    pub fn namespace(&self) -> &str {
-        self.id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&self.binding)
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Service {
     pub(crate) binding: String,
     pub(crate) service: String,
     pub(crate) entrypoint: Option<String>,
     pub(crate) props: Option<Value>,
-}
-
-/// A migration of classes of objects; those that are new without `sqlite` keep keys and values alone.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Migration {
-    new_classes: Vec<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Notification {
-    pub(crate) bucket: String,
-    pub(crate) queue: String,
-    pub(crate) prefix: Option<String>,
-    pub(crate) suffix: Option<String>,
-    #[serde(default = "created")]
-    pub(crate) events: Vec<EventType>,
-}
-
-fn created() -> Vec<EventType> {
-    vec![EventType::ObjectCreate]
-}
-
-impl Bucket {
-    /// The name of the bucket; wrangler makes one up of the binding when there is none.
-    pub fn bucket(&self) -> &str {
-        self.bucket_name.as_deref().unwrap_or(&self.binding)
-    }
-}
-
-impl Database {
-    /// The name of the database.
-    pub fn database(&self) -> &str {
-        self.database_name.as_deref().unwrap_or(&self.binding)
-    }
-}
-
-impl Consumer {
-    /// As the simulator takes it; `local` is the emulator on a developer's machine.
-    pub fn config(&self, local: bool) -> ConsumerConfig {
-        let default = if local { ConsumerConfig::miniflare() } else { ConsumerConfig::default() };
-        ConsumerConfig {
-            max_batch_size: self.max_batch_size.unwrap_or(default.max_batch_size),
-            max_batch_timeout: self
-                .max_batch_timeout
-                .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-                .unwrap_or(default.max_batch_timeout),
-            max_retries: self.max_retries.unwrap_or(default.max_retries),
-            dead_letter_queue: self.dead_letter_queue.as_deref().map(Into::into),
-            retry_delay: self.retry_delay.map_or(default.retry_delay, Duration::from_secs),
-            max_concurrency: self.max_concurrency.unwrap_or(default.max_concurrency),
-            ..default
-        }
-    }
 }
 
 /// The names that wrangler knows, in the order in which it looks for them.
@@ -413,6 +249,8 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const TOML: &str = r#"

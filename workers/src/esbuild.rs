@@ -1,5 +1,7 @@
 //! The bundler that wrangler brings: where it is installed, it makes one module of the program, as wrangler does.
 
+use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +20,11 @@ pub struct Bundle {
 }
 
 /// Modules of Node that the platform has. The bundler leaves them alone; whether they are simulated is told later.
-const NODE: [&str; 27] = [
+const NODE: [&str; 33] = [
     "assert",
     "async_hooks",
     "buffer",
+    "child_process",
     "console",
     "crypto",
     "diagnostics_channel",
@@ -29,6 +32,7 @@ const NODE: [&str; 27] = [
     "events",
     "fs",
     "http",
+    "http2",
     "https",
     "module",
     "net",
@@ -38,12 +42,16 @@ const NODE: [&str; 27] = [
     "process",
     "punycode",
     "querystring",
+    "readline",
     "stream",
     "string_decoder",
     "timers",
     "tls",
+    "tty",
     "url",
     "util",
+    "v8",
+    "vm",
     "worker_threads",
     "zlib",
 ];
@@ -70,7 +78,34 @@ impl Bundle {
         if !done.status.success() {
             return Err(told(&String::from_utf8_lossy(&done.stderr)));
         }
+        bundle.import_required()?;
         bundle.mapped(folder)
+    }
+
+    /// Packages in the older style of Node require modules of the platform, which a bundle of ES modules cannot. As
+    /// wrangler does, they are imported. All of it is in the first line, so that the map still fits.
+    fn import_required(&self) -> Result<(), String> {
+        let path = self.folder.join(&self.main);
+        let told = |error: std::io::Error| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(&path).map_err(told)?;
+        let names: BTreeSet<&str> = text
+            .split("__require(\"")
+            .skip(1)
+            .filter_map(|rest| rest.split_once("\")").map(|(name, _)| name))
+            .filter(|name| NODE.contains(&name.strip_prefix("node:").unwrap_or(name)))
+            .collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let (mut imports, mut table) = (String::new(), String::new());
+        for (at, name) in names.iter().enumerate() {
+            let _ = write!(imports, "import * as __required{at} from \"{name}\"; ");
+            let _ = write!(table, "\"{name}\": __required{at}, ");
+        }
+        let require = "var require = (name) => { const found = __required[name]; \
+             if (!found) throw new Error(`Cannot find module '${name}'`); return found.default ?? found; };";
+        let text = format!("{imports}const __required = {{ {table}}}; {require} {text}");
+        std::fs::write(&path, text).map_err(told)
     }
 
     /// As wrangler calls it. Files that are texts or bytes are copied, for the rules to be applied to.

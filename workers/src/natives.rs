@@ -1,9 +1,12 @@
 //! The functions on which the prelude is built. They are made while an isolate boots, before the image of its heap is
 //! taken, and the prelude holds them for ever.
 
+mod codes;
 mod convert;
 mod digest;
 mod invocation;
+mod packing;
+mod signature;
 mod socket;
 mod storage;
 mod web;
@@ -21,6 +24,7 @@ const NAME: &str = "__thunderhead";
 pub fn install(ctx: &Ctx<'_>, host: &Rc<Host>) -> Result<()> {
     let natives = Object::new(ctx.clone())?;
     web::install(ctx, host, &natives)?;
+    codes::install(ctx, &natives)?;
     invocation::install(ctx, host, &natives)?;
     storage::install(ctx, host, &natives)?;
     socket::install(ctx, host, &natives)?;

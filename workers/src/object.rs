@@ -29,7 +29,7 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
     /// Constructs an object of the class in a new isolate.
     pub fn construct(
         isolates: &Isolates,
-        binding: &config::Object,
+        binding: &config::objects::Object,
         sqlite: bool,
         state: ObjectState,
         env: Env,

@@ -1,5 +1,7 @@
 //! The part of the runtime that is written in JavaScript.
 
+use std::borrow::Cow;
+
 /// The modules, by the name under which they are imported.
 const MODULES: &[(&str, &str)] = &[
     ("thunderhead:natives", include_str!("../prelude/natives.js")),
@@ -7,17 +9,22 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:operation", include_str!("../prelude/operation.js")),
     ("thunderhead:rpc", include_str!("../prelude/rpc.js")),
     ("thunderhead:service", include_str!("../prelude/service.js")),
+    ("thunderhead:service_worker", include_str!("../prelude/service_worker.js")),
     ("thunderhead:clone", include_str!("../prelude/clone.js")),
     ("thunderhead:events", include_str!("../prelude/events.js")),
     ("thunderhead:text", include_str!("../prelude/text.js")),
     ("thunderhead:url", include_str!("../prelude/url.js")),
     ("thunderhead:url_pattern", include_str!("../prelude/url_pattern.js")),
     ("thunderhead:multipart", include_str!("../prelude/multipart.js")),
+    ("thunderhead:absent", include_str!("../prelude/absent.js")),
     ("thunderhead:missing", include_str!("../prelude/missing.js")),
     ("thunderhead:web_socket", include_str!("../prelude/web_socket.js")),
     ("thunderhead:streams", include_str!("../prelude/streams.js")),
     ("thunderhead:http", include_str!("../prelude/http.js")),
     ("thunderhead:time", include_str!("../prelude/time.js")),
+    ("thunderhead:curve", include_str!("../prelude/curve.js")),
+    ("thunderhead:der", include_str!("../prelude/der.js")),
+    ("thunderhead:key_pair", include_str!("../prelude/key_pair.js")),
     ("thunderhead:crypto", include_str!("../prelude/crypto.js")),
     ("thunderhead:console", include_str!("../prelude/console.js")),
     ("thunderhead:r2", include_str!("../prelude/r2.js")),
@@ -42,6 +49,14 @@ const MODULES: &[(&str, &str)] = &[
     ("node:process", include_str!("../prelude/node/process.js")),
     ("node:url", include_str!("../prelude/node/url.js")),
     ("node:diagnostics_channel", include_str!("../prelude/node/diagnostics_channel.js")),
+    ("node:console", include_str!("../prelude/node/console.js")),
+    ("node:perf_hooks", include_str!("../prelude/node/perf_hooks.js")),
+    ("node:querystring", include_str!("../prelude/node/querystring.js")),
+    ("node:stream/web", include_str!("../prelude/node/stream_web.js")),
+    ("node:string_decoder", include_str!("../prelude/node/string_decoder.js")),
+    ("node:util/types", include_str!("../prelude/node/util_types.js")),
+    ("node:timers", include_str!("../prelude/node/timers.js")),
+    ("node:zlib", include_str!("../prelude/node/zlib.js")),
     ("node:timers/promises", include_str!("../prelude/node/timers_promises.js")),
     ("thunderhead", include_str!("../prelude/thunderhead.js")),
     ("cloudflare:email", include_str!("../prelude/cloudflare_email.js")),
@@ -49,9 +64,46 @@ const MODULES: &[(&str, &str)] = &[
     ("cloudflare:workflows", include_str!("../prelude/cloudflare_workflows.js")),
 ];
 
+/// Modules under another name.
+const ALIASES: [(&str, &str); 3] = [
+    ("node:assert/strict", "node:assert"),
+    ("node:path/posix", "node:path"),
+    ("node:sys", "node:util"),
+];
+
+/// Modules of which nothing is simulated: in each line one of them, and names that it exports. Packages import them
+/// for what only other runtimes do, so an import is no mistake, and a use is told.
+const ABSENT: &str = include_str!("../prelude/node/absent.txt");
+
 /// The source of a module of the prelude.
-pub fn source(name: &str) -> Option<&'static str> {
-    MODULES.iter().find(|(known, _)| *known == name).map(|(_, source)| *source)
+pub fn source(name: &str) -> Option<Cow<'static, str>> {
+    if let Some((_, source)) = MODULES.iter().find(|(known, _)| *known == name) {
+        return Some(Cow::Borrowed(source));
+    }
+    if let Some((_, meant)) = ALIASES.iter().find(|(known, _)| *known == name) {
+        return Some(Cow::Owned(format!(
+            "export * from \"{meant}\"; export {{ default }} from \"{meant}\";"
+        )));
+    }
+    absent(name).map(Cow::Owned)
+}
+
+/// The source of a module that says of everything in it that it is not simulated.
+fn absent(module: &str) -> Option<String> {
+    let lines = ABSENT.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let names: Vec<&str> =
+        lines.filter(|line| line[0] == module).flat_map(|line| line[1..].to_vec()).collect();
+    // A name such as `get` or `constants` may not be free at the top of a module.
+    let exported: String = names
+        .iter()
+        .map(|name| format!("const _{name} = all.{name}; export {{ _{name} as {name} }}; "))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "import {{ moduleOf }} from \"thunderhead:absent\"; \
+             const all = moduleOf(\"{module}\", {names:?}); {exported}export default all;"
+        )
+    })
 }
 
 /// Whether there is such a module.

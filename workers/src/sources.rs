@@ -101,7 +101,7 @@ impl Sources {
     /// The source of a module, as JavaScript.
     pub fn source(&self, name: &str) -> Result<String, String> {
         if let Some(source) = prelude::source(name) {
-            return Ok(source.into());
+            return Ok(source.into_owned());
         }
         let gone = || format!("there is no file `{name}`");
         match self.rules.of(name) {
@@ -191,7 +191,7 @@ mod tests {
         let files = files(&["index.js"]);
         let resolve = |name: &str| files.resolve("index.js", name);
         assert_eq!(resolve("cloudflare:workers").as_deref(), Ok("cloudflare:workers"));
-        assert!(resolve("cloudflare:sockets").expect_err("lacking").contains("cloudflare:workers"));
+        assert!(resolve("cloudflare:gone").expect_err("lacking").contains("cloudflare:workers"));
         assert!(resolve("thunderhead:entry").is_err(), "the inside of the prelude is out of reach");
         assert!(resolve("hono").expect_err("a package").contains("install it first"));
     }

@@ -3,7 +3,8 @@
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
 //! later, `### ignore table.column` does not compare a column with the calm, and `SCHEDULED * * * * *` fires a cron
-//! trigger. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
+//! trigger. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a
+//! WebSocket; its body has the messages, with lines `===` between them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -158,6 +159,8 @@ fn filled<'a>(
                 out += &format!("00000000-0000-4000-8000-{at:012}");
             }
             (None, "$timestamp") => out += "1767225600",
+            (None, "$isoTimestamp") => out += "2026-01-01T00:00:00.000Z",
+            (None, "$randomInt" | "$random.integer") => out += &format!("{}", at * 7919 % 1000),
             (None, _) => {
                 let why = format!("`{{{{{name}}}}}` means nothing; write `@{name} = value` above");
                 return Err(StormHttpError { line: at, why });
@@ -205,8 +208,19 @@ fn part(
         |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
     let mut lines = lines.skip_while(|(_, line)| says_nothing(line));
     let Some((line, first)) = lines.next() else { return Ok(None) };
+    // An address may go on in the lines below, which begin with a space, and its query does.
+    let mut lines = lines.peekable();
+    let mut first = first.trim().to_string();
+    while let Some((_, more)) = lines.next_if(|(_, line)| continues(line)) {
+        first += more.trim();
+    }
+    let first = &*first;
     let wrong = |why: String| StormHttpError { line, why };
-    let (method, target) = first.trim().split_once(' ').unwrap_or((first.trim(), ""));
+    let (method, target) = match address(first) {
+        // An address alone is asked for.
+        Some(_) => ("GET", first),
+        None => first.split_once(' ').unwrap_or((first, "")),
+    };
     let target = target.trim();
     match method {
         "SCHEDULED" => {
@@ -223,12 +237,9 @@ fn part(
         _ => {}
     }
     if method.is_empty() || !method.chars().all(|c| c.is_ascii_uppercase()) {
-        return Err(wrong(format!(
-            "`{}` is no request; write one as `POST /orders`",
-            first.trim()
-        )));
+        return Err(wrong(format!("`{first}` is no request; write one as `POST /orders`")));
     }
-    let target = target.strip_suffix(" HTTP/1.1").unwrap_or(target).trim_end();
+    let target = target.rsplit_once(" HTTP/").map_or(target, |(target, _)| target).trim_end();
     let (host, path) = address(target)
         .ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
     let mut request = Request::new(method, path, "");
@@ -236,16 +247,45 @@ fn part(
         request.headers.set("host", host);
     }
     headers(&mut lines)?.iter().for_each(|(name, value)| request.headers.append(name, value));
-    let body: Vec<(usize, &str)> = lines.collect();
-    let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join("\n");
+    // Editors run what stands behind the body when the answer is there.
+    let body: Vec<(usize, &str)> = lines.take_while(|(_, line)| !is_script(line)).collect();
+    if let Some((line, file)) = body.iter().find(|(_, line)| is_file(line)) {
+        let why = format!("`{file}`: a body is not read from a file; write it here");
+        return Err(StormHttpError { line: *line, why });
+    }
+    let ends = line_end(&request.headers);
+    let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join(ends);
     if method == WEBSOCKET {
         Conversation::parse(&text).map_err(|error| {
             let line = body.get(error.line).map_or(line, |(at, _)| *at);
             StormHttpError { line, why: error.why }
         })?;
     }
-    request.body = text.trim_end().into();
+    // The last line of a form in parts ends like the others.
+    let text = text.trim_end();
+    request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
     Ok(Some(Part::Entry(Entry { after, event: Event::Request(request), line })))
+}
+
+/// Whether a line goes on with the address above it.
+fn continues(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && line.trim_start().starts_with(['?', '&', '/'])
+}
+
+/// Whether a line begins a script for the answer, or names a file for it.
+fn is_script(line: &str) -> bool {
+    ["> {%", ">> ", "> ./", "<> "].iter().any(|word| line.starts_with(word))
+}
+
+/// Whether a line stands for the content of a file.
+fn is_file(line: &str) -> bool {
+    ["< ./", "< ../", "< /", "<@ "].iter().any(|word| line.starts_with(word))
+}
+
+/// What is at the end of the lines of a body: a form in parts is read by its line ends.
+fn line_end(headers: &Headers) -> &'static str {
+    let parts = headers.get("content-type").is_some_and(|kind| kind.starts_with("multipart/"));
+    if parts { "\r\n" } else { "\n" }
 }
 
 /// The headers, up to the empty line.
@@ -318,6 +358,29 @@ mod tests {
         assert!(
             said("WEBSOCKET /room\n\nhi\n=== soon").starts_with("line 4: `=== soon` means nothing")
         );
+    }
+
+    #[test]
+    fn what_editors_write_is_read() {
+        let text = "# @name list\nGET https://shop.example/orders\n    ?page=2\n    &sort=asc HTTP/2\n###\n\
+            http://localhost:8787/plain\n\n> {%\n client.log(1)\n%}\n###\n\
+            POST /photos\nContent-Type: multipart/form-data; boundary=x\n\n--x\nContent-Disposition: form-data; name=\"a\"\n\nb\n--x--\n\n";
+        let entries = parse(text).unwrap().entries;
+        let requests: Vec<&Request> = entries
+            .iter()
+            .map(|entry| match &entry.event {
+                Event::Request(request) => request,
+                Event::Scheduled(cron) => panic!("{cron}"),
+            })
+            .collect();
+        let list = Request::new("GET", "/orders?page=2&sort=asc", "");
+        assert_eq!(*requests[0], list.with_header("host", "shop.example"));
+        let plain = Request::new("GET", "/plain", "").with_header("host", "localhost:8787");
+        assert_eq!(*requests[1], plain);
+        let form = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n";
+        assert_eq!(requests[2].body.text(), Some(form));
+        let said = parse("POST /\n\n< ./photo.png\n").unwrap_err().to_string();
+        assert!(said.starts_with("line 3: `< ./photo.png`"), "{said}");
     }
 
     #[test]

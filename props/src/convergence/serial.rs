@@ -25,6 +25,9 @@ struct Attempt {
     over: Option<usize>,
 }
 
+/// The status that asks a client to come later. How many requests are too many depends on repetitions and gaps, which a
+/// calm run does not share.
+const TOO_MANY: u16 = 429;
 /// How many orders are looked for.
 const ORDERS_MAX: usize = 24;
 /// How many attempts may be in doubt: each doubles the orders.
@@ -41,8 +44,8 @@ pub struct Orders {
 }
 
 /// The orders that no client would notice to be wrong. A request that was answered before another was sent comes
-/// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx or never may
-/// be missing. A client that tried twice may have been heard twice.
+/// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx,
+/// with 429 or never may be missing. A client that tried twice may have been heard twice.
 pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let requests = scenario.requests.iter().enumerate();
     let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();
@@ -114,7 +117,7 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         });
         let Some(request) = request else { continue };
         let status = exchange.response.map(|response| response.status);
-        let served = status.is_some_and(|status| status < 500);
+        let served = status.is_some_and(|status| status < 500 && status != TOO_MANY);
         let over = exchange.ended.filter(|_| served && status != Some(202));
         let mut part = Part { request, step: 0 };
         let said = heard(trace, &exchange);
@@ -183,8 +186,9 @@ mod tests {
     #[test]
     fn who_was_not_served_may_be_missing_or_come_late() {
         let orders = orders_of(&[(0, None), (0, Some(503)), (1, None), (1, Some(200))]);
-        let expected = vec![vec![0, 1], vec![1, 0], vec![1]];
-        assert_eq!(orders, (expected, true));
+        assert_eq!(orders, (vec![vec![0, 1], vec![1, 0], vec![1]], true));
+        let refused = orders_of(&[(0, None), (0, Some(429)), (1, None), (1, Some(200))]);
+        assert_eq!(refused, orders);
         let orders = orders_of(&[(0, None), (1, None), (1, Some(200))]);
         assert!(orders.0.contains(&vec![1]) && orders.0.contains(&vec![1, 0]));
     }

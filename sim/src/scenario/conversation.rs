@@ -6,6 +6,7 @@
 //! | `===` | the next message follows at once |
 //! | `=== wait-for-server` | the client waits for a message before it goes on |
 //! | `=== after 3s` | the client waits that long |
+//! | `=== binary 00ff` | the client sends these bytes |
 //! | `=== close 4000 bye` | the client closes, with this code and reason |
 //! | `=== stay` | the client never closes |
 //!
@@ -102,8 +103,12 @@ impl fmt::Display for Conversation {
                 Step::Send(Frame::Close { code, reason }) => {
                     write!(f, "\n=== close {code} {reason}")?;
                 }
-                Step::Send(Frame::Text(body) | Frame::Binary(body)) => {
+                Step::Send(Frame::Text(body)) => {
                     write!(f, "\n===\n{}", body.text().unwrap_or_default())?;
+                }
+                Step::Send(Frame::Binary(body)) => {
+                    f.write_str("\n=== binary ")?;
+                    body.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
                 }
                 Step::Hear => f.write_str("\n=== wait-for-server")?,
                 Step::Wait(time) => write!(f, "\n=== after {}", duration_text(*time))?,
@@ -131,6 +136,12 @@ fn step(told: &str) -> Result<Option<Step>, String> {
         "wait-for-server" => Ok(Some(Step::Hear)),
         "after" => duration(rest.trim()).map(|time| Some(Step::Wait(time))),
         "stay" => Ok(Some(Step::Stay)),
+        "binary" => {
+            let bytes = bytes(rest).ok_or_else(|| {
+                format!("`{}` are no bytes; write two hexadecimal digits for each", rest.trim())
+            })?;
+            Ok(Some(Step::Send(Frame::Binary(bytes.into()))))
+        }
         "close" => {
             let (code, reason) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
             let code = if code.is_empty() { Ok(NORMAL) } else { code.parse() };
@@ -138,9 +149,18 @@ fn step(told: &str) -> Result<Option<Step>, String> {
             Ok(Some(Step::Send(Frame::close(code, reason))))
         }
         _ => Err(format!(
-            "`=== {told}` means nothing; write `===`, `=== wait-for-server`, `=== after 3s`, `=== close` or `=== stay`"
+            "`=== {told}` means nothing; write `===`, `=== wait-for-server`, `=== after 3s`, \
+             `=== binary 00ff`, `=== close` or `=== stay`"
         )),
     }
+}
+
+/// Bytes that are written with two digits each, with or without spaces between them.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> =
+        text.chars().filter(|c| !c.is_whitespace()).map(|c| c.to_digit(16)).collect();
+    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
+    digits.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair[1]).ok()).collect()
 }
 
 #[cfg(test)]
@@ -161,13 +181,17 @@ mod tests {
             Step::Send(Frame::close(NORMAL, "")),
         ];
         assert_eq!(steps, expected);
+        let binary = Conversation::parse("=== binary 00 fF").unwrap().steps;
+        assert_eq!(binary[0], Step::Send(Frame::Binary(vec![0, 255].into())));
         let none = Conversation::parse("").unwrap().steps;
         assert_eq!(none, [Step::Wait(LISTENS), Step::Send(Frame::close(NORMAL, ""))]);
     }
 
     #[test]
     fn what_is_written_reads_as_it_was() {
-        for text in ["a\n===\nb\n=== after 3s\n=== close 4000 see you", "=== stay", "x"] {
+        for text in
+            ["a\n===\nb\n=== after 3s\n=== close 4000 see you", "=== stay", "x", "=== binary 00 fF"]
+        {
             let read = Conversation::parse(text).unwrap();
             assert_eq!(Conversation::parse(&read.to_string()), Ok(read), "{text}");
         }
@@ -178,6 +202,7 @@ mod tests {
         let wrong = |text| Conversation::parse(text).unwrap_err();
         assert_eq!(wrong("a\n=== soon").line, 1);
         assert!(wrong("=== after ever").why.contains("not a duration"));
+        assert!(wrong("=== binary 0x").why.contains("no bytes"));
         assert!(wrong("=== close now").why.contains("code"));
         assert_eq!(wrong("=== close\n===\nmore").why, "nothing follows a close");
     }

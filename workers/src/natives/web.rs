@@ -1,4 +1,4 @@
-//! Time, randomness, logs, texts, addresses and digests.
+//! Time, randomness, logs, texts and addresses.
 
 use std::rc::Rc;
 
@@ -8,13 +8,11 @@ use thunderhead_sim::EPOCH_MS;
 use url::Url;
 
 use super::convert::{body, global_scope, text};
-use super::digest::{digest, hkdf, hmac, pbkdf2};
 use crate::host::Host;
 
 pub fn install<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
     world(ctx, host, natives)?;
     texts(ctx, natives)?;
-    codes(ctx, natives)?;
     addresses(ctx, natives)
 }
 
@@ -57,44 +55,6 @@ fn texts<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
         }
     };
     natives.set("decode", Function::new(ctx.clone(), decode)?)
-}
-
-fn codes<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
-    let unknown = "Unrecognized or unimplemented digest algorithm requested.";
-    let of = move |ctx: Ctx<'js>, name: String, bytes: ArrayBuffer<'js>| {
-        let found = digest(&name, body(&bytes).bytes());
-        ArrayBuffer::new_copy(
-            ctx.clone(),
-            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
-        )
-    };
-    natives.set("digest", Function::new(ctx.clone(), of)?)?;
-    let of = move |ctx: Ctx<'js>, name: String, key: ArrayBuffer<'js>, bytes: ArrayBuffer<'js>| {
-        let found = hmac(&name, body(&key).bytes(), body(&bytes).bytes());
-        ArrayBuffer::new_copy(
-            ctx.clone(),
-            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
-        )
-    };
-    natives.set("hmac", Function::new(ctx.clone(), of)?)?;
-    let of = move |ctx: Ctx<'js>,
-                   name: String,
-                   rounds: u32,
-                   length: usize,
-                   key: ArrayBuffer<'js>,
-                   salt: ArrayBuffer<'js>,
-                   info: Opt<ArrayBuffer<'js>>| {
-        let (key, salt) = (body(&key), body(&salt));
-        let found = match info.0 {
-            Some(info) => hkdf(&name, key.bytes(), salt.bytes(), body(&info).bytes(), length),
-            None => pbkdf2(&name, key.bytes(), salt.bytes(), rounds, length),
-        };
-        ArrayBuffer::new_copy(
-            ctx.clone(),
-            found.ok_or_else(|| Exception::throw_message(&ctx, unknown))?,
-        )
-    };
-    natives.set("derive", Function::new(ctx.clone(), of)?)
 }
 
 fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {

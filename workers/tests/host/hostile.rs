@@ -81,7 +81,7 @@ fn a_program_that_cannot_boot_says_why_and_where() {
     assert!(why("crypto.randomUUID();").contains("not allowed within global scope"));
     assert!(why("export const a = 1;").contains("no handler"));
     assert!(why("import 'hono';").contains("install it first"));
-    assert!(why("import net from 'node:net';").contains("not simulated"));
+    assert!(why("import gone from 'node:gone';").contains("not simulated"));
 }
 
 #[test]

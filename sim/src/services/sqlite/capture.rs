@@ -5,6 +5,7 @@
 //! the old and the new row to a function of ours. They are outside the application's schema, are
 //! rolled back with it, and also fire for what foreign keys cascade.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -39,6 +40,15 @@ pub(super) struct Shape {
     /// Where the primary key is, in a table without rowid.
     pub keys: Vec<usize>,
     indexes: u64,
+    definition: Definition,
+}
+
+/// What the shape of a table follows from: the statement that made it, as the schema has it now, and how many indexes
+/// it has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Definition {
+    sql: String,
+    indexes: u32,
 }
 
 /// Registers the functions that the triggers call.
@@ -81,6 +91,13 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
 }
 
 impl Capture {
+    /// Whether a trigger was made for a table as it is defined.
+    fn is_of(&self, trigger: &str, definition: &Definition) -> bool {
+        let number = trigger.rsplit_once('_').and_then(|(_, number)| number.parse::<usize>().ok());
+        let shape = number.and_then(|number| self.shapes.get(number));
+        shape.is_some_and(|shape| shape.definition == *definition)
+    }
+
     fn push(&mut self, shape: &Shape, key: Vec<Value>, before: Option<Row>, after: Option<Row>) {
         let moved = before.is_some() && after.is_some();
         self.written += 1 + if moved { 0 } else { shape.indexes };
@@ -106,31 +123,67 @@ impl Shape {
     }
 }
 
-/// Gives every table its triggers, in place of those that are there.
+/// Gives every table its triggers. A table that is as it was keeps those that it has: an application that makes many
+/// tables would otherwise pay for all of them with each.
 pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<bool> {
-    remove(connection)?;
     let sql = "select name, wr from pragma_table_list where schema = 'main' and type = 'table' \
                and name not like 'sqlite\\_%' escape '\\' order by name";
     let mut tables = connection.prepare_cached(sql)?;
     let tables: Vec<(String, bool)> =
         tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let mut definitions = definitions(connection)?;
+    let mut present = present(connection)?;
     for (table, without_rowid) in tables {
-        let shape = shape(connection, &table, without_rowid)?;
+        let definition = definitions.remove(&table).unwrap_or_default();
+        let triggers = present.remove(&table).unwrap_or_default();
+        if triggers.iter().any(|name| shared.capture().is_of(name, &definition)) {
+            continue;
+        }
+        drop_all(connection, &triggers)?;
+        let shape = Shape { definition, ..shape(connection, &table, without_rowid)? };
         let number = shared.capture().shapes.len();
-        connection.execute_batch(&triggers(&shape, number, without_rowid))?;
+        connection.execute_batch(&triggers_of(&shape, number, without_rowid))?;
         shared.capture().shapes.push(Arc::new(shape));
     }
+    present.values().try_for_each(|gone| drop_all(connection, gone))?;
     recurse(connection)
+}
+
+/// The definitions of all tables, by name.
+fn definitions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Definition>> {
+    let sql = "select name, coalesce(sql, ''), (select count(*) from sqlite_master as i \
+               where i.type = 'index' and i.tbl_name = t.name) \
+               from sqlite_master as t where type = 'table'";
+    let mut tables = connection.prepare_cached(sql)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok((row.get(0)?, Definition { sql: row.get(1)?, indexes: row.get(2)? }))
+    };
+    tables.query_map([], read)?.collect()
+}
+
+/// The names of our triggers, by the table that they are of.
+fn present(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
+    let sql = "select tbl_name, name from sqlite_temp_master where type = 'trigger'";
+    let mut triggers = connection.prepare_cached(sql)?;
+    let triggers = triggers.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut present: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for trigger in triggers {
+        let (table, name): (String, String) = trigger?;
+        if name.starts_with(TRIGGER) {
+            present.entry(table).or_default().push(name);
+        }
+    }
+    Ok(present)
+}
+
+fn drop_all(connection: &Connection, triggers: &[String]) -> rusqlite::Result<()> {
+    let drop = |name: &String| format!("drop trigger temp.{};", quoted(name));
+    connection.execute_batch(&triggers.iter().map(drop).collect::<String>())
 }
 
 /// Removes the triggers, which would be in the way of `ALTER TABLE`.
 pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
-    let mut names = connection.prepare_cached("select name from sqlite_temp_master")?;
-    let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    for name in names.iter().filter(|name| name.starts_with(TRIGGER)) {
-        connection.execute_batch(&format!("drop trigger temp.{}", quoted(name)))?;
-    }
-    Ok(())
+    present(connection)?.values().try_for_each(|triggers| drop_all(connection, triggers))
 }
 
 /// Lets the triggers see the rows that `REPLACE` removes, which SQLite reports to triggers only
@@ -166,10 +219,11 @@ fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite:
         keys: if without_rowid { keys.into_iter().map(|(_, i)| i).collect() } else { Vec::new() },
         // The primary key of a table without rowid is listed, but it is the table.
         indexes: u64::from(indexes) - u64::from(without_rowid),
+        definition: Definition::default(),
     })
 }
 
-fn triggers(shape: &Shape, number: usize, without_rowid: bool) -> String {
+fn triggers_of(shape: &Shape, number: usize, without_rowid: bool) -> String {
     let columns = |row: &str| -> String {
         shape.columns.iter().map(|name| format!(",{row}.{}", quoted(name))).collect()
     };

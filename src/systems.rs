@@ -11,6 +11,7 @@ mod generations;
 mod ids;
 mod json;
 mod mistake;
+mod object_response;
 mod patience;
 mod relay;
 mod uploads;

@@ -98,6 +98,12 @@ impl History {
         self.push_as(actor, EventKind::Return { call, outcome })
     }
 
+    /// The error of a call reaches its caller.
+    pub fn refused(&mut self, actor: &str, call: u32, error: Error) -> &mut History {
+        let outcome = self.trace.keep(Err(error));
+        self.push_as(actor, EventKind::Return { call, outcome })
+    }
+
     /// A put takes effect, and R2 gives it this version.
     pub fn stored(&mut self, bucket: &str, key: &str, text: &str, version: &str) -> &mut History {
         let op = r2::Op::put(bucket, key, text);

@@ -12,6 +12,7 @@ mod names;
 mod plan;
 mod provider;
 mod routes;
+mod signature;
 mod store;
 mod studio;
 mod watch;
@@ -27,8 +28,10 @@ use thunderhead_sim::r2::BucketConfig;
 
 use crate::systems::mistake::with_mistakes;
 use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
+use signature::{SECRET, SECRET_VALUE};
 
-/// Generations: one implementation that holds, the plan, and the plan in two degrees of repair.
+/// Generations: one implementation that holds, the plan, the plan in two degrees of repair, and a provider that does
+/// not do its part.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     let reference = Variant::holds(
         "reference",
@@ -59,6 +62,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         &["nothing is paid for twice"],
         |cloud| mount(cloud, plan::fires_anew),
     ))
+    .with_variant(Variant::refuted(
+        "forgetful-provider",
+        "the reference, with a provider for whom a job asked for again is another job",
+        &["nothing is paid for twice"],
+        |cloud| mount_with(cloud, self::reference, provider::mount_forgetful),
+    ))
     .with_workload(workload::workload)
     .with_smallest(workload::smallest)
     .with_promises(GENERATIONS)
@@ -71,10 +80,15 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 
 /// Adds an implementation, and what every one of them works with.
 fn mount(cloud: &mut Cloud, implementation: fn(&mut Cloud)) {
+    mount_with(cloud, implementation, provider::mount);
+}
+
+fn mount_with(cloud: &mut Cloud, implementation: fn(&mut Cloud), provider: fn(&mut Cloud)) {
+    cloud.secret(SECRET, SECRET_VALUE);
     cloud.bucket(BUCKET, BucketConfig::default());
     cloud.d1(LIBRARY);
     implementation(cloud);
-    provider::mount(cloud);
+    provider(cloud);
     studio::mount(cloud);
 }
 

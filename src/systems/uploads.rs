@@ -7,6 +7,7 @@
 mod browser;
 mod consumer;
 mod ledger;
+mod messages;
 mod mistakes;
 mod names;
 mod operator;
@@ -121,6 +122,7 @@ pub fn system(model: &Model) -> System {
         "Rejected.*",
         "a message that the network puts on the queue twice has two ids, and both are written down",
     )
+    .ignoring("Terminated.*", "an upload that is deleted late may have ended by itself")
     .ignoring("Abandoned.*", "counts workflows that ended before they could read the bytes")
     .ignoring(
         "cf_agents_workflows.*",

@@ -9,6 +9,7 @@ mod facts;
 #[cfg(test)]
 mod mutants;
 mod sometimes;
+mod webhooks;
 
 use crate::promise::Promise;
 
@@ -30,6 +31,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &answers::FORWARD,
     &answers::STRANGERS,
     &answers::TOLD,
+    &webhooks::FORGED,
     &sometimes::SOME_FAIL,
     &sometimes::ALL_FAIL,
     &sometimes::TIMED_OUT,

@@ -4,9 +4,11 @@ mod contents;
 mod delivery;
 mod events;
 mod facts;
+mod messages;
 #[cfg(test)]
 mod mutants;
 mod order;
+mod pictures;
 mod rest;
 mod row;
 mod sometimes;
@@ -30,6 +32,8 @@ pub const UPLOADS: &[&Promise] = &[
     &rest::GOOD_IS_CLASSIFIED,
     &delivery::EVERY_MESSAGE,
     &rest::UP_TO_DATE,
+    &messages::TOLD_THE_TRUTH,
+    &pictures::AS_HELD,
     &delivery::REJECTED_ONCE,
     &sometimes::OVERTAKEN,
     &sometimes::SAME_BYTES,
@@ -38,5 +42,7 @@ pub const UPLOADS: &[&Promise] = &[
     &sometimes::FAILS,
     &sometimes::EXISTS,
     &sometimes::REFETCHED,
+    &sometimes::TERMINATED,
+    &sometimes::PART_FETCHED,
     &DELIVERED_TWICE,
 ];

@@ -8,8 +8,8 @@ use crate::engine::env::Env;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::services::r2::{
-    self, Checksum, Conditional, GetOptions, HttpMetadata, Include, ListOptions, Listing,
-    MultipartOptions, Object, PutOptions, Range, StorageClass, UploadedPart,
+    self, ByteRange, Checksum, Conditional, GetOptions, HttpMetadata, Include, ListOptions,
+    Listing, MultipartOptions, Object, PutOptions, Range, StorageClass, UploadedPart,
 };
 use crate::values::body::Body;
 
@@ -105,6 +105,8 @@ pub struct ObjectBody {
     pub object: Arc<Object>,
     /// The bytes of the object; none when `only_if` did not hold.
     pub body: Option<Body>,
+    /// Which bytes these are; none when there are none.
+    pub range: Option<ByteRange>,
 }
 
 /// Builds a `get`.
@@ -133,8 +135,8 @@ impl Get<'_> {
     pub async fn execute(self) -> Result<Option<ObjectBody>, Error> {
         let (bucket, key, options) = (self.bucket.name.clone(), self.key, self.options);
         let reply = self.bucket.call(r2::Op::Get { bucket, key, options }).await?;
-        let body = reply.body().cloned();
-        Ok(reply.object().map(|object| ObjectBody { object: object.clone(), body }))
+        let (body, range) = (reply.body().cloned(), reply.range());
+        Ok(reply.object().map(|object| ObjectBody { object: object.clone(), body, range }))
     }
 }
 

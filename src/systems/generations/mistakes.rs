@@ -47,6 +47,10 @@ mistakes! {
         breaks "status only goes forward";
     EVERY_WEBHOOK_IS_WELCOME = "every-webhook-is-welcome", "a webhook for a generation that is over or unknown is answered with 200",
         breaks "a stray webhook changes nothing";
+    BELIEVES_EVERYBODY = "believes-everybody", "the signature of a webhook is not looked at",
+        breaks "a forged webhook is refused";
+    NEVER_TOO_OLD = "never-too-old", "a webhook that was signed long ago is heard again",
+        breaks "a forged webhook is refused";
     WRITES_AT_BIRTH = "writes-at-birth", "an object stores something when it is constructed, whoever asks",
         breaks "a stray webhook changes nothing";
     READY_BEFORE_ITS_ROW = "ready-before-its-row", "tells of an artifact before the library has it",

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response, StableHasher, Time};
 
 use super::names::PROVIDER;
+use super::signature::{SECRET, sign};
 use super::wire::{JobStatus, Report};
 use crate::systems::json;
 
@@ -33,6 +34,8 @@ const STRANGER: &str = "00000000-0000-7000-8000-000000000000";
 #[derive(Clone, Debug, Default)]
 pub struct Provider {
     jobs: Rc<RefCell<BTreeMap<String, Job>>>,
+    /// Whether it takes a job on again whose name it knows.
+    forgetful: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -111,7 +114,15 @@ impl Mood {
 
 /// Puts the provider outside the cloud.
 pub fn mount(cloud: &mut Cloud) {
-    let provider = Provider::default();
+    mount_provider(cloud, Provider::default());
+}
+
+/// Puts a provider outside the cloud for whom every request is a new job, whatever its name.
+pub fn mount_forgetful(cloud: &mut Cloud) {
+    mount_provider(cloud, Provider { forgetful: true, ..Provider::default() });
+}
+
+fn mount_provider(cloud: &mut Cloud, provider: Provider) {
     cloud.outside(PROVIDER, move |env, request| {
         let provider = provider.clone();
         async move { provider.serve(&env, &request).await }
@@ -140,7 +151,7 @@ impl Provider {
         let id = asked.task_uuid.clone();
         let sync = asked.delivery_method != "async";
         let known = self.jobs.borrow().contains_key(&id);
-        if !known {
+        if !known || self.forgetful {
             let mood = MOODS[env.mood(MOODS.len() as u32) as usize];
             if mood == Mood::Refused {
                 return Response::new(503, "busy");
@@ -263,9 +274,12 @@ impl Provider {
 
 async fn deliver(env: &Env, webhook: &str, report: &Report) {
     let (worker, path) = webhook.split_once('/').unwrap_or((webhook, ""));
+    let Ok(secret) = env.secret(SECRET) else { return };
+    // What is called again is the same webhook: the pauses are shorter than its signature is good for.
+    let request = Request::new("POST", &format!("/{path}"), json::write(report));
+    let request = sign(request, secret.expose(), env.now());
     for _ in 0..=WEBHOOK_RETRIES {
-        let request = Request::new("POST", &format!("/{path}"), json::write(report));
-        match env.fetch(worker, request).await {
+        match env.fetch(worker, request.clone()).await {
             Ok(response) if response.status < 500 => return,
             Ok(_) | Err(Error::NetworkLost) => env.sleep(WEBHOOK_PAUSE).await,
             Err(_) => return,

@@ -7,6 +7,7 @@ use super::generation::Heard;
 use super::library;
 use super::mistakes;
 use super::names::GENERATION;
+use super::signature::{Refused, SECRET, verify};
 use super::wire::{Progress, Report, Standing, Wanted};
 use crate::systems::ids::{is_uuid, uuid_v7};
 use crate::systems::json;
@@ -14,7 +15,7 @@ use crate::systems::json;
 /// - `POST /generations {model, input, count, tags, idempotencyKey?, timeoutSeconds?}` → 201 `{id}`
 /// - `GET /generations/ID` → 200 `{status: active | ready | failed, …}`, 404 unknown
 /// - `GET /generations?tag=TAG`, `GET /artifacts?generation=ID`, `GET /artifacts?tag=TAG` → 200, rows
-/// - `POST /webhook?generation_id=ID` → 200, 404 unknown, 410 settled
+/// - `POST /webhook?generation_id=ID`, signed → 200, 401 not from the provider or too old, 404 unknown, 410 settled
 pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
     let path: Vec<&str> = path.trim_start_matches('/').split('/').collect();
@@ -81,6 +82,13 @@ async fn get(env: &Env, id: &str) -> Result<Response, Error> {
 }
 
 async fn webhook(env: &Env, id: &str, request: &Request) -> Result<Response, Error> {
+    let secret = env.secret(SECRET)?;
+    match verify(request, secret.expose(), env.now()) {
+        Ok(()) => {}
+        Err(Refused::NotNow) if mistakes::NEVER_TOO_OLD.is_made(env) => {}
+        Err(_) if mistakes::BELIEVES_EVERYBODY.is_made(env) => {}
+        Err(refused) => return Ok(json::error(401, &refused)),
+    }
     if !is_uuid(id) {
         return Ok(Response::new(404, ""));
     }

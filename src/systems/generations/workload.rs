@@ -1,9 +1,12 @@
 //! What is asked of the system: a few generations by clients that poll or listen, some of them twice
 //! under one key, and what strangers might send.
 
+use std::time::Duration;
+
 use serde_json::json;
 use thunderhead_sim::{ClientRequest, Rng, Time};
 
+use super::signature::{SECRET_VALUE, TOLERANCE_S, sign};
 use super::studio::STUDIO;
 
 const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
@@ -36,7 +39,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
         0 => requests.push(get(late, "/generations?tag=cats")),
         1 => requests.push(get(late, "/artifacts?tag=cats")),
         2 => requests.push(get(late, &format!("/generations/{NOBODY}"))),
-        3 => requests.push(webhook(late)),
+        3 => requests.push(webhook(rng, late)),
         _ => {}
     }
     requests
@@ -74,9 +77,16 @@ fn get(at_ms: u64, path: &str) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at_ms), "GET", path, "").retried(1)
 }
 
-/// A webhook about a generation that there never was.
-fn webhook(at_ms: u64) -> ClientRequest {
+/// A webhook about a generation that there never was: one that nobody has signed, or one of the provider's that
+/// somebody has kept for long.
+fn webhook(rng: &mut Rng, at_ms: u64) -> ClientRequest {
     let report = json!({ "taskUUID": format!("{NOBODY}-1"), "status": "failed" }).to_string();
     let path = format!("/webhook?generation_id={NOBODY}");
-    ClientRequest::new(Time::from_ms(at_ms), "POST", &path, report)
+    let mut webhook = ClientRequest::new(Time::from_ms(at_ms), "POST", &path, report);
+    if rng.chance(512) {
+        // At the beginning of a run, which was longer ago than a signature is good for.
+        webhook.at = webhook.at + Duration::from_secs(2 * TOLERANCE_S);
+        webhook.request = sign(webhook.request, SECRET_VALUE, Time::ZERO);
+    }
+    webhook
 }

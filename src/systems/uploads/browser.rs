@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use thunderhead_sim::{Env, Error, Request, Response};
+use thunderhead_sim::{Env, Error, Request, Response, WebSocket};
 
+use super::messages::changes_the_list;
 use super::names::AGENT;
 use crate::systems::patience::Patience;
 
@@ -31,7 +32,7 @@ async fn show(env: &Env, path: &str) {
                 if !fetch(env, path).await {
                     return;
                 }
-                if socket.recv().await.is_none() {
+                if !news(&socket).await {
                     break;
                 }
             }
@@ -39,6 +40,16 @@ async fn show(env: &Env, path: &str) {
         tries += 1;
         env.sleep(PATIENCE.after(tries)).await;
     }
+}
+
+/// Waits until there is something to ask for; whether the connection lasts.
+async fn news(socket: &WebSocket) -> bool {
+    while let Some(message) = socket.recv().await {
+        if changes_the_list(&message) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Asks until there is an answer; whether it is the list.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use thunderhead_sim::queue::ConsumerConfig;
-use thunderhead_sim::r2::{EventType, Notification};
+use thunderhead_sim::r2::{Date, EventType, Notification};
 use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::mistakes;
@@ -57,22 +57,33 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
 
 async fn handle(env: &Env, message: &Message) -> Result<(), Error> {
     match read(message) {
-        Ok((_, _, "onDelete")) if mistakes::IGNORES_DELETIONS.is_made(env) => Ok(()),
-        Ok((organisation, name, method)) => {
+        Ok(Read { method: "onDelete", .. }) if mistakes::IGNORES_DELETIONS.is_made(env) => Ok(()),
+        Ok(Read { organisation, name, method, event_time }) => {
             let organisation = match mistakes::ONE_AGENT.is_made(env) {
                 true => "acme".into(),
                 false => organisation,
             };
             let agent = env.durable_object(AGENT).get_by_name(&organisation);
-            agent.rpc(method, json::write(&json!({ "name": name }))).await.map(|_| ())
+            let args = match method {
+                "onDelete" => json!({ "name": name, "eventTime": event_time.to_string() }),
+                _ => json!({ "name": name }),
+            };
+            agent.rpc(method, json::write(&args)).await.map(|_| ())
         }
         Err(reason) if mistakes::RETRIES_MALFORMED.is_made(env) => Err(Error::app(reason)),
         Err(reason) => reject(env, message, &reason).await,
     }
 }
 
-/// Whose upload it is about, which, and what to call there.
-fn read(message: &Message) -> Result<(String, String, &'static str), String> {
+/// Whose upload a message is about, which, what to call there, and when it happened.
+struct Read {
+    organisation: String,
+    name: String,
+    method: &'static str,
+    event_time: Date,
+}
+
+fn read(message: &Message) -> Result<Read, String> {
     let event = Notification::parse(&message.body().data).map_err(|error| error.to_string())?;
     if &*event.bucket != BUCKET {
         return Err(format!("not about `{BUCKET}` but about `{}`", event.bucket));
@@ -84,7 +95,8 @@ fn read(message: &Message) -> Result<(String, String, &'static str), String> {
         EventType::ObjectCreate => "ingestUploadEvent",
         EventType::ObjectDelete => "onDelete",
     };
-    Ok((organisation.into(), name.into(), method))
+    let event_time = event.event_time;
+    Ok(Read { organisation: organisation.into(), name: name.into(), method, event_time })
 }
 
 /// Writes down what can never be handled, under its id: it counts once, however often it comes.

@@ -75,6 +75,9 @@ pub trait Ledger: Sized + 'static {
     /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
     fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error>;
 
+    /// The event that the row of `name` describes.
+    fn current(&self, name: &str) -> Result<Option<String>, Error>;
+
     /// What is known of an event.
     fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error>;
 
@@ -90,7 +93,7 @@ pub trait Ledger: Sized + 'static {
         now: i64,
     ) -> Result<bool, Error>;
 
-    /// Name, creation time, status, label and score of every row.
+    /// Name, creation time, status, label, score and error of every row.
     fn rows(&self) -> Result<Vec<Vec<Value>>, Error>;
 
     /// Moves to the tables of the next release, if there are any; whether it did.
@@ -110,6 +113,8 @@ pub fn list(organisation: &str, rows: Vec<Vec<Value>>) -> Json {
             "status": row[2].as_str(),
             "classificationLabel": row[3].as_str(),
             "classificationScore": row[4].as_f64(),
+            "error": row[5].as_str(),
+            "imageUrl": format!("/{}", key(organisation, name)),
             "thumbnailUrl": format!("/thumbnails/{}", key(organisation, name)),
         })
     };
@@ -125,6 +130,10 @@ fn change(storage: &ObjectStorage, sql: &str, bindings: &[Value]) -> Result<bool
 fn first(storage: &ObjectStorage, sql: &str, bindings: &[Value]) -> Result<Option<Value>, Error> {
     let mut cursor = storage.exec(sql, bindings)?;
     Ok(cursor.raw().next().and_then(|row| row.into_iter().next()))
+}
+
+fn text(found: Option<Value>) -> Option<String> {
+    found.as_ref().and_then(Value::as_str).map(String::from)
 }
 
 fn status(found: Option<Value>) -> Option<UploadStatus> {

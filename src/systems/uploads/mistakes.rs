@@ -63,6 +63,18 @@ mistakes! {
         breaks "the application comes to rest";
     GIVES_UP_ON_THE_MODEL = "gives-up-on-the-model", "an error of the model that would pass is taken for a final one",
         breaks "only a bad picture fails";
+    TERMINATES_AND_FORGETS = "terminates-and-forgets", "nobody writes down that the workflow of a deleted upload is terminated",
+        breaks "no row is stuck";
+    HIDES_THE_REASON = "hides-the-reason", "the list does not say why an upload failed",
+        breaks "clients see the end";
+    SILENT_DELETION = "silent-deletion", "clients are not told that an upload is deleted",
+        breaks "clients see the end";
+    TELLS_OF_EVERY_DELETION = "tells-of-every-deletion", "a deletion is told before it is known whether another upload has come since",
+        breaks "clients are told the truth";
+    CLASSIFIES_IN_ADVANCE = "classifies-in-advance", "a picture is said to be classified before it is loaded",
+        breaks "clients are told the truth";
+    ANY_ETAG_WILL_DO = "any-etag-will-do", "who has some version of a picture is told that it is the current one",
+        breaks "a picture is as R2 holds it";
     ONE_STUB = "one-stub", "the workflow keeps one stub of its agent, which is broken once the agent was reset",
         breaks "no workflow fails unheard";
 }

@@ -6,20 +6,24 @@
 //! current object and describes that. Looks are applied in the order in which R2 answered them (see
 //! [`Organization::look`]), so a row never goes back.
 
+mod termination;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::json;
 use thunderhead_sim::agents::{self, Agent, Report, RunWorkflowOptions};
 use thunderhead_sim::ai::Score;
+use thunderhead_sim::r2::Date;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::workflow::{InstanceStatus, Status as Instance};
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 
 use super::ledger::{ClassificationResult, Ledger, UploadStatus, list};
+use super::messages::{Message, Progress};
 use super::mistakes;
 use super::names::{BUCKET, UploadEvent, WORKFLOW, key, workflow_id};
-use super::wire::{ClassificationReport, Named};
+use super::wire::{ClassificationReport, Deleted, Named, NamedProgress};
 use crate::systems::json;
 
 /// Events whose workflow has ended before it could read the bytes, and how often that was.
@@ -34,9 +38,6 @@ const TRACK: &str = "insert into cf_agents_workflows (id, workflow_id, workflow_
     values (?1, ?1, ?2, 'queued') on conflict (workflow_id) do nothing";
 const ENDED: &str = "update cf_agents_workflows set status = ?, updated_at = unixepoch(), \
     completed_at = unixepoch() where workflow_id = ? and status <> ?1";
-
-/// What clients are told: something is different, ask again.
-pub const INVALIDATE: &str = r#"{"type":"invalidate"}"#;
 
 /// The agent, over one of the ledgers.
 pub struct Organization<L> {
@@ -54,15 +55,24 @@ impl<L: Ledger> DurableObject for Organization<L> {
     fn new(ctx: ObjectState, env: Env) -> Organization<L> {
         let agent = Agent::new(ctx.clone(), env.clone());
         let ledger = L::open(ctx.storage(), &env);
-        ctx.storage().exec(SCHEMA, &[]).expect("the name of the table is free");
+        for schema in [SCHEMA, termination::SCHEMA] {
+            ctx.storage().exec(schema, &[]).expect("the names of the tables are free");
+        }
         Organization { agent, ctx, env, ledger, applied: RefCell::default() }
     }
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
-            "ingestUploadEvent" | "onDelete" => {
+            "ingestUploadEvent" => {
                 let Named { name } = json::read(&args)?;
-                self.refresh(&name).await?;
+                self.refresh(&name, None).await?;
+            }
+            "onDelete" => {
+                let Deleted { name, event_time } = json::read(&args)?;
+                if mistakes::TELLS_OF_EVERY_DELETION.is_made(&self.env) {
+                    self.tell_deleted(&name, Some(&event_time));
+                }
+                self.refresh(&name, Some(&event_time)).await?;
             }
             "persistClassificationSuccess" => {
                 let about: ClassificationReport = json::read(&args)?;
@@ -74,14 +84,12 @@ impl<L: Ledger> DurableObject for Organization<L> {
                     true => Score::from_millionths(0),
                     false => Score::from_millionths(about.score),
                 };
-                self.finished(
-                    &about.event_id,
-                    &ClassificationResult::classified(&about.label, score),
-                )?;
+                let result = ClassificationResult::classified(&about.label, score);
+                self.finished(Some(&about.name), &about.event_id, &result)?;
             }
             "persistClassificationFailure" => {
-                let ClassificationReport { event_id, error, .. } = json::read(&args)?;
-                self.finished(&event_id, &ClassificationResult::Failed(error))?;
+                let ClassificationReport { name, event_id, error, .. } = json::read(&args)?;
+                self.finished(Some(&name), &event_id, &ClassificationResult::Failed(error))?;
             }
             "onImageGone" => return self.image_gone(&json::read(&args)?).await,
             "reconcile" => {
@@ -89,7 +97,11 @@ impl<L: Ledger> DurableObject for Organization<L> {
                 self.reconcile(&name).await?;
             }
             "getUploads" => {
-                let uploads = list(self.agent.name()?, self.ledger.rows()?);
+                let mut rows = self.ledger.rows()?;
+                if mistakes::HIDES_THE_REASON.is_made(&self.env) {
+                    rows.iter_mut().for_each(|row| row[5] = Value::Null);
+                }
+                let uploads = list(self.agent.name()?, rows);
                 return Ok(Body::from(uploads.to_string()));
             }
             "migrate" => drop(self.ledger.migrate(self.now())?),
@@ -102,15 +114,35 @@ impl<L: Ledger> DurableObject for Organization<L> {
 
 impl<L: Ledger> Organization<L> {
     /// Something happened to a name: describes what R2 holds now, and has it classified.
-    async fn refresh(&self, name: &str) -> Result<Option<UploadEvent>, Error> {
-        let found = self.look(name).await?;
+    /// If it was deleted, clients hear when, or that R2 could not be asked and it takes longer.
+    async fn refresh(
+        &self,
+        name: &str,
+        deleted: Option<&str>,
+    ) -> Result<Option<UploadEvent>, Error> {
+        let looked = self.look(name).await;
+        if let (Err(error), Some(_)) = (&looked, deleted) {
+            self.tell(&Message::UploadDeleteError { name, error: &error.to_string() });
+        }
+        let found = looked?;
         if found.is_none() && mistakes::KEEPS_DELETED.is_made(&self.env) {
             return Ok(None);
         }
-        let seen = self.ledger.told(name, found.as_ref(), self.now())?;
-        self.invalidate(seen);
-        if let Some(event) = &found {
-            self.dispatch(name, event).await?;
+        match &found {
+            Some(event) => {
+                let seen = self.ledger.told(name, found.as_ref(), self.now())?;
+                self.invalidate(seen);
+                self.dispatch(name, event).await?;
+            }
+            None => {
+                let gone = self.ledger.current(name)?;
+                if self.ledger.told(name, None, self.now())? {
+                    self.tell_deleted(name, deleted);
+                }
+                if let Some(event_id) = gone {
+                    self.terminate(&event_id).await?;
+                }
+            }
         }
         Ok(found)
     }
@@ -139,6 +171,9 @@ impl<L: Ledger> Organization<L> {
     async fn dispatch(&self, name: &str, event: &UploadEvent) -> Result<(), Error> {
         match self.ledger.status(&event.id)? {
             Some(UploadStatus::Queued) => self.start(name, event).await,
+            Some(UploadStatus::Running) if self.was_terminated(&event.id)? => {
+                self.look_after(name, event).await
+            }
             Some(UploadStatus::Running) => match self.stops(&event.id)? {
                 Some(_) if mistakes::NEVER_RESUMES.is_made(&self.env) => Ok(()),
                 Some(stops) => self.resume(&event.id, &stops).await,
@@ -165,12 +200,16 @@ impl<L: Ledger> Organization<L> {
             Err(error) if is_duplicate(&error) => {
                 let status = self.env.workflow(WORKFLOW).get(&id).await?.status().await?;
                 self.track(&id)?;
-                self.take_over(&event.id, &status)?;
+                self.take_over(name, &event.id, &status)?;
             }
             Err(error) => return Err(error),
         }
-        let seen = self.ledger.started(&event.id, self.now())?;
-        self.invalidate(seen);
+        if self.ledger.started(&event.id, self.now())? {
+            self.tell_progress(name, &event.id, &Progress::started());
+        }
+        if self.was_terminated(&event.id)? {
+            self.look_after(name, event).await?;
+        }
         Ok(())
     }
 
@@ -183,10 +222,7 @@ impl<L: Ledger> Organization<L> {
                 self.ctx.storage().exec(RESUMED, &[event_id.into(), stops.clone()])?;
                 Ok(())
             }
-            Err(Error::Workflow(error)) if error.is_not_found() => {
-                let gone = "the workflow is no longer kept, and an event has no second one";
-                self.finished(event_id, &ClassificationResult::Failed(gone.into()))
-            }
+            Err(Error::Workflow(error)) if error.is_not_found() => self.not_kept(event_id),
             Err(error) => Err(error),
         }
     }
@@ -203,7 +239,10 @@ impl<L: Ledger> Organization<L> {
         let found = self.look(&about.name).await?;
         let seen = self.ledger.told(&about.name, found.as_ref(), self.now())?;
         let started = self.ledger.started(&about.event_id, self.now())?;
-        self.invalidate(seen || started);
+        match found {
+            None if seen => self.tell_deleted(&about.name, None),
+            _ => self.invalidate(seen || started),
+        }
         if found.is_some_and(|event| event.id == about.event_id) {
             return Ok(Body::from("\"again\""));
         }
@@ -216,17 +255,17 @@ impl<L: Ledger> Organization<L> {
 
     /// Looks at a name without being told to, and at a workflow that should have ended long ago.
     async fn reconcile(&self, name: &str) -> Result<(), Error> {
-        let Some(event) = self.refresh(name).await? else { return Ok(()) };
+        let Some(event) = self.refresh(name, None).await? else { return Ok(()) };
         if self.ledger.status(&event.id)? != Some(UploadStatus::Running) {
             return Ok(());
         }
         let instance = self.env.workflow(WORKFLOW).get(&workflow_id(&event.id)).await?;
         let status = instance.status().await?;
-        self.take_over(&event.id, &status)
+        self.take_over(name, &event.id, &status)
     }
 
     /// Takes the result of an instance from the platform, if it has one.
-    fn take_over(&self, event_id: &str, status: &InstanceStatus) -> Result<(), Error> {
+    fn take_over(&self, name: &str, event_id: &str, status: &InstanceStatus) -> Result<(), Error> {
         if !status.status.is_final() || self.stops(event_id)?.is_some() {
             return Ok(());
         }
@@ -243,16 +282,23 @@ impl<L: Ledger> Organization<L> {
                 self.ctx.storage().exec(ABANDON, &[event_id.into()])?;
                 return Ok(());
             }
+            // Its bytes were gone, and are back: it is to be restarted.
+            (Instance::Terminated, _) if self.was_terminated(event_id)? => return Ok(()),
             (other, _) => match &status.error {
                 Some(error) => failed(&error.message),
                 None => failed(&format!("the workflow is {other}")),
             },
         };
-        self.finished(event_id, &result)
+        self.finished(Some(name), event_id, &result)
     }
 
     /// The workflow of an event is over; only the first report counts.
-    fn finished(&self, event_id: &str, result: &ClassificationResult) -> Result<(), Error> {
+    fn finished(
+        &self,
+        name: Option<&str>,
+        event_id: &str,
+        result: &ClassificationResult,
+    ) -> Result<(), Error> {
         let id = workflow_id(event_id);
         self.track(&id)?;
         let ended = match result {
@@ -261,19 +307,37 @@ impl<L: Ledger> Organization<L> {
         };
         self.ctx.storage().exec(ENDED, &[ended.into(), id.into()])?;
         let seen = self.ledger.finished(event_id, result, self.now())?;
-        self.invalidate(seen && !mistakes::TELLS_NO_END.is_made(&self.env));
+        let silent = mistakes::TELLS_NO_END.is_made(&self.env);
+        match name {
+            Some(name) if seen && !silent => {
+                self.tell_progress(name, event_id, &Progress::finished(result));
+            }
+            _ => self.invalidate(seen && !silent),
+        }
         Ok(())
     }
 
-    /// What the SDK reports by itself: that a body threw, which is to say that it could not persist.
+    /// What a workflow reports: how far it is, or that its body threw, which is to say that it could not persist.
     fn reported(&self, args: &Body) -> Result<(), Error> {
         let callback = self.agent.on_callback(args)?;
-        if let (Report::Error { error }, Some(event_id)) =
-            (&callback.report, callback.workflow_id.strip_prefix("imgcls_"))
-        {
-            self.finished(event_id, &ClassificationResult::Failed(error.to_string()))?;
+        let Some(event_id) = callback.workflow_id.strip_prefix("imgcls_") else { return Ok(()) };
+        match callback.report {
+            Report::Error { error } => {
+                self.finished(None, event_id, &ClassificationResult::Failed(error.to_string()))
+            }
+            Report::Progress { progress } if !self.ctx.get_web_sockets().is_empty() => {
+                let read = serde_json::from_value(progress);
+                let NamedProgress { name, progress } =
+                    read.map_err(|error| Error::app(format!("no progress: {error}")))?;
+                // A report that comes late is about a row that says more.
+                let current = self.ledger.current(&name)?.as_deref() == Some(event_id);
+                if current && self.ledger.status(event_id)? == Some(UploadStatus::Running) {
+                    self.tell_progress(&name, event_id, &progress);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn track(&self, id: &str) -> Result<(), Error> {
@@ -290,7 +354,25 @@ impl<L: Ledger> Organization<L> {
 
     fn invalidate(&self, seen: bool) {
         if seen {
-            self.ctx.broadcast(INVALIDATE);
+            self.tell(&Message::Invalidate);
+        }
+    }
+
+    fn tell_progress(&self, name: &str, event_id: &str, progress: &Progress) {
+        self.tell(&Message::UploadProgress { name, event_id, progress });
+    }
+
+    fn tell_deleted(&self, name: &str, deleted: Option<&str>) {
+        let now = || Date::from(self.env.now()).to_string();
+        let event_time = &*deleted.map_or_else(now, String::from);
+        if !mistakes::SILENT_DELETION.is_made(&self.env) {
+            self.tell(&Message::UploadDeleted { name, event_time });
+        }
+    }
+
+    fn tell(&self, message: &Message<'_>) {
+        if !self.ctx.get_web_sockets().is_empty() {
+            self.ctx.broadcast(message.to_body());
         }
     }
 

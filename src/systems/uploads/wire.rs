@@ -1,15 +1,32 @@
 //! What travels between the consumer, the agent and the workflow, as JSON.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thunderhead_sim::Error;
 use thunderhead_sim::agents::AgentWorkflow;
 
+use super::messages::Progress;
 use super::names::parse_key;
 
 /// The arguments of calls about one name.
 #[derive(Deserialize)]
 pub struct Named {
     pub name: String,
+}
+
+/// The arguments of a call about a deletion.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deleted {
+    pub name: String,
+    pub event_time: String,
+}
+
+/// How far the workflow of a name has come.
+#[derive(Deserialize, Serialize)]
+pub struct NamedProgress {
+    pub name: String,
+    #[serde(flatten)]
+    pub progress: Progress,
 }
 
 /// What a workflow reports about its event.

@@ -14,9 +14,10 @@ use thunderhead_sim::r2::Conditional;
 use thunderhead_sim::workflow::{Backoff, StepConfig, WorkflowEvent};
 use thunderhead_sim::{Body, Env, Error, Step};
 
+use super::messages::Progress;
 use super::mistakes;
 use super::names::{AGENT, BUCKET};
-use super::wire::Params;
+use super::wire::{NamedProgress, Params};
 use crate::systems::json;
 
 /// As patient as an outage of three days needs. What is wrong with a picture itself is never tried again.
@@ -60,6 +61,9 @@ impl Classification {
     /// The likeliest label, or nothing when the bytes are gone.
     async fn classify(&self) -> Result<Json, Error> {
         let step = self.workflow.step();
+        if mistakes::CLASSIFIES_IN_ADVANCE.is_made(self.workflow.env()) {
+            self.classifying().await;
+        }
         let loaded = step.do_with("load-image", patient(), || {
             let (env, params, image) = self.parts();
             async move {
@@ -71,6 +75,9 @@ impl Classification {
         });
         if loaded.await?.text() == Some("false") {
             return Ok(Json::Null);
+        }
+        if !mistakes::CLASSIFIES_IN_ADVANCE.is_made(self.workflow.env()) {
+            self.classifying().await;
         }
         let label = step.do_with("classify-image", patient(), || {
             let (env, params, image) = self.parts();
@@ -104,6 +111,16 @@ impl Classification {
         });
         let label = label.await?;
         json::read(&label)
+    }
+
+    /// Tells the agent that the model is asked. Nothing depends on it, so that it fails must not stop anything.
+    async fn classifying(&self) {
+        let name = self.params.name.clone();
+        let progress = NamedProgress { name, progress: Progress::classifying() };
+        let progress = serde_json::to_value(progress).expect("plain data with text keys is JSON");
+        if let Err(error) = self.workflow.report_progress(progress).await {
+            self.workflow.env().log(format!("the progress is not known: {error}"));
+        }
     }
 
     /// Asks the agent what to do about bytes that are gone.

@@ -1,6 +1,9 @@
 //! Requests: uploads, deletions, changes past the route, and what operators do.
 
+use md5::{Digest, Md5};
 use thunderhead_sim::{Body, ClientRequest, Rng, Time};
+
+use crate::systems::ids::hex;
 
 const GAPS_MS: [u64; 6] = [0, 3, 40, 1_000, 2_500, 9_000];
 const NAMES: [&str; 3] = ["cat.jpg", "dog.jpg", "a/owl.jpg"];
@@ -30,7 +33,7 @@ fn one(rng: &mut Rng, at: u64, pictures: &[Body]) -> ClientRequest {
     let name = if rng.chance(640) { NAMES[0] } else { NAMES[rng.below(3) as usize] };
     let key = format!("{organisation}/{name}");
     let picture = pictures[rng.below(pictures.len() as u32) as usize].clone();
-    match rng.below(32) {
+    match rng.below(34) {
         0..=16 => upload(at, &key, picture),
         17..=23 => delete(at, &key),
         24 => elsewhere(at, "EXPIRE", &key, ""),
@@ -41,6 +44,7 @@ fn one(rng: &mut Rng, at: u64, pictures: &[Body]) -> ClientRequest {
         28 => stranger(rng, at, &key),
         29 => operate(at, "reconcile/acme", ""),
         30 => operate(at, "migrate/acme", ""),
+        31 | 32 => fetch(rng, at, &key, &picture),
         _ => operate(at, "notifications", r#"{"action":"PutObject"}"#),
     }
 }
@@ -51,6 +55,24 @@ fn upload(at: u64, key: &str, bytes: impl Into<Body>) -> ClientRequest {
 
 fn delete(at: u64, key: &str) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at), "DELETE", &member(key), "").retried(2)
+}
+
+/// A picture or its thumbnail: all of it, unless the client has it already, or a part.
+fn fetch(rng: &mut Rng, at: u64, key: &str, picture: &Body) -> ClientRequest {
+    let path = if rng.chance(256) { format!("thumbnails/{key}") } else { key.into() };
+    let path = format!("/{path}?as=ann@{}", key.split('/').next().unwrap_or_default());
+    let mut send = ClientRequest::new(Time::from_ms(at), "GET", &path, "").retried(1);
+    match rng.below(3) {
+        0 => {}
+        1 => send.request.headers.set("if-none-match", &etag(picture)),
+        _ => send.request.headers.set("range", ["bytes=1-2", "bytes=-2"][rng.below(2) as usize]),
+    }
+    send
+}
+
+/// The ETag that R2 gives an object of these bytes, in the quotes of a header.
+fn etag(picture: &Body) -> String {
+    format!("\"{}\"", hex(&Md5::digest(picture.bytes())))
 }
 
 /// A member of another organisation, or somebody without a session.

@@ -22,6 +22,8 @@ pub enum Fact<'a> {
     Library(&'a [RowChange]),
     /// What an object has stored changed.
     Stored { generation: &'a str },
+    /// The provider calls the worker.
+    CallsBack { call: u32 },
     /// A worker began to work on a request.
     Asked { call: u32, request: &'a Request },
     /// The worker has answered.
@@ -92,6 +94,9 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
         EventKind::Call { call } => match trace.op(*call) {
             Op::R2(op @ r2::Op::Put { .. }) => {
                 Fact::Putting { generation: object?, artifact: op.key()?.strip_prefix(KEY)? }
+            }
+            Op::Fetch { to, .. } if &**to == WEB && actor == PROVIDER => {
+                Fact::CallsBack { call: *call }
             }
             Op::Push { message, .. } => Fact::Told { generation: object?, message },
             Op::Fetch { to, request } if &**to == PROVIDER && &*request.path == "/tasks" => {

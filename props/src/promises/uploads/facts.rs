@@ -30,10 +30,12 @@ pub enum Fact<'a> {
     Stored(&'a Arc<Object>),
     /// R2 holds nothing under these keys.
     Removed(&'a [Arc<str>]),
-    /// The bytes of an object were read.
+    /// The bytes of an object were read, all of them.
     Read(&'a Object, &'a Body),
     /// R2 has answered, by this call, what it holds under a key: these bytes, by their ETag, or nothing.
     Looked(u32, &'a str, Option<&'a str>),
+    /// R2 has told an agent that it cannot say what it holds under a key.
+    Unanswered(&'a str),
     /// An agent has R2's answer to this call and goes on with it: it does not ask R2 again, and lives.
     Believed(u32),
     /// R2 sends a notification about a key to the queue, by this call.
@@ -51,6 +53,8 @@ pub enum Fact<'a> {
     Create { id: &'a str, params: &'a Body, made: bool, duplicate: bool },
     /// There is an instance of this id.
     Exists(&'a str),
+    /// An instance was terminated.
+    Terminated,
     /// A life of an instance begins.
     Runs(&'a str),
     /// The model refuses a picture, and always will.
@@ -59,6 +63,8 @@ pub enum Fact<'a> {
     Labelled(&'a Body, &'a [Label]),
     /// Rows of an organisation's agent have changed, as one.
     Rows(&'a str, &'a [RowChange]),
+    /// An agent sends a message to a client.
+    Pushed(&'a str, &'a Body),
     /// Messages were rejected.
     Rejected(&'a [RowChange]),
     /// A workflow asks its agent about bytes that it did not find.
@@ -92,6 +98,9 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 Op::Fetch { request, .. } if actor == BROWSER => {
                     Some(Fact::Fetches(*call, request))
                 }
+                Op::Push { message, .. } => actor
+                    .strip_prefix(AGENT)
+                    .map(|organisation| Fact::Pushed(organisation, message)),
                 Op::Connect { object } if actor == BROWSER => {
                     connecting.push((*call, object.strip_prefix(AGENT).unwrap_or(object)));
                     None
@@ -108,8 +117,13 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
                 _ => None,
             },
             EventKind::Return { call, outcome } if actor.starts_with(AGENT) => {
-                let answered = trace.outcome(*outcome).is_ok() && is_head(trace.op(*call));
-                (answered && goes_on(trace, at)).then_some(Fact::Believed(*call))
+                match (trace.op(*call), trace.outcome(*outcome)) {
+                    (Op::R2(r2::Op::Head { .. }), Ok(_)) => {
+                        goes_on(trace, at).then_some(Fact::Believed(*call))
+                    }
+                    (Op::R2(r2::Op::Head { key, .. }), Err(_)) => Some(Fact::Unanswered(key)),
+                    _ => None,
+                }
             }
             EventKind::Return { call, outcome } if actor == BROWSER => {
                 match trace.outcome(*outcome) {
@@ -179,6 +193,7 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
             made: outcome.is_ok(),
             duplicate: matches!(outcome, Err(Error::Workflow(error)) if error.is_already_exists()),
         }),
+        (Op::Workflow(workflow::Op::Terminate { .. }), Ok(_)) => Some(Fact::Terminated),
         (Op::Workflow(op), Ok(_)) if op.engine().is_none() => op.instance().map(Fact::Exists),
         (Op::Ai(op), Err(Error::Ai(error))) if !error.is_transient() => {
             Some(Fact::Refused(&op.image))
@@ -195,7 +210,9 @@ fn bucket<'a>(call: u32, op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a
         }
         (r2::Op::Head { key, .. }, _) => Some(Fact::Looked(call, key, None)),
         (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object)),
-        (_, r2::Reply::ObjectBody { object, body, .. }) => Some(Fact::Read(object, body)),
+        (_, r2::Reply::ObjectBody { object, range, body }) => {
+            (range.length == object.size).then_some(Fact::Read(object, body))
+        }
         (r2::Op::Delete { .. } | r2::Op::LifecycleDelete { .. }, r2::Reply::Deleted) => {
             Some(Fact::Removed(op.keys()))
         }

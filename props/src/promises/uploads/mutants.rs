@@ -151,6 +151,14 @@ impl Story {
         self
     }
 
+    /// The instance for these bytes is terminated.
+    pub fn terminated(&mut self, bytes: &str) -> &mut Story {
+        let (workflow, id) = ("OrganizationWorkflow".into(), event_of(bytes).into());
+        let op = Op::Workflow(workflow::Op::Terminate { workflow, id });
+        self.history.effect_of(op, Ok(Reply::Workflow(workflow::Reply::Done)));
+        self
+    }
+
     /// The instance for these bytes has its row in the tracking table.
     pub fn tracked(&mut self, bytes: &str) -> &mut Story {
         let id = Value::from(format!("imgcls_{}", event_of(bytes)));
@@ -187,6 +195,49 @@ impl Story {
         let after = row(bytes, status, label);
         let before = self.row.replace(after.clone());
         self.change("acme", "Upload", before, Some(after))
+    }
+
+    /// The row of the name says that these bytes failed, for this reason.
+    pub fn failed_row(&mut self, bytes: &str, error: &str) -> &mut Story {
+        let mut after = row(bytes, "failed", None);
+        after.push(("error".into(), error.into()));
+        let before = self.row.replace(after.clone());
+        self.change("acme", "Upload", before, Some(after))
+    }
+
+    /// The agent tells a client this.
+    pub fn pushed(&mut self, message: &str) -> &mut Story {
+        self.calls += 1;
+        let op = Op::Push { socket: 0, message: message.into() };
+        self.history.calls(AGENT, self.calls, op);
+        self
+    }
+
+    /// R2 fails the agent's question about the name.
+    pub fn unanswered(&mut self) -> &mut Story {
+        self.calls += 1;
+        let op = r2::Op::head("images", KEY);
+        let error = r2::Error::for_op(&op, r2::transient_errors(&op)[0]);
+        self.history.calls(AGENT, self.calls, Op::R2(op));
+        self.history.refused(AGENT, self.calls, Error::R2(error));
+        self
+    }
+
+    /// Somebody begins to ask for the picture, with this header if it has a name.
+    pub fn asks_picture(&mut self, (name, value): (&str, &str)) -> &mut Story {
+        self.calls += 1;
+        let mut request = Request::new("GET", "/acme/cat.jpg?as=ann@acme", "");
+        if !name.is_empty() {
+            request.headers.set(name, value);
+        }
+        self.history.begins(self.calls, Op::Fetch { to: "web".into(), request });
+        self
+    }
+
+    /// The last who asked gets this answer.
+    pub fn gets(&mut self, response: Response) -> &mut Story {
+        self.history.ends(self.calls, Reply::Fetch(response));
+        self
     }
 
     /// The name has no row any more.
@@ -263,6 +314,11 @@ impl Story {
 /// The event of these bytes.
 pub fn event_of(bytes: &str) -> String {
     event_id(KEY, &object(bytes).etag)
+}
+
+/// The ETag of these bytes.
+pub fn etag_of(bytes: &str) -> String {
+    object(bytes).etag.to_string()
 }
 
 fn row(bytes: &str, status: &str, label: Option<&str>) -> Row {

@@ -24,7 +24,7 @@ pub static TERMINAL: Promise = Promise::eventually(
 
 pub static UP_TO_DATE: Promise = Promise::eventually(
     "clients see the end",
-    "when all is quiet, every client that is connected has fetched the final state",
+    "when all is quiet, every client that is connected has fetched the final state, and why what failed did",
     up_to_date,
 );
 
@@ -66,7 +66,9 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
 /// Whether a request asks for what belongs to an organisation that is not theirs. Who has no session has none.
 fn is_stranger(request: &Request) -> bool {
     let (path, session) = request.path.split_once("?as=").unwrap_or((&request.path, ""));
-    let asked = path.trim_start_matches('/').split('/').next();
+    let path = path.trim_start_matches('/');
+    let key = if &*request.method == "GET" { path.strip_prefix("thumbnails/") } else { None };
+    let asked = key.unwrap_or(path).split('/').next();
     session.split_once('@').map(|(_, organisation)| organisation) != asked
 }
 
@@ -132,14 +134,13 @@ fn up_to_date(trace: &Trace) -> Result<(), Finding> {
     }
     for organisation in connected {
         let list = seen.get(organisation).and_then(|list| list.as_array());
-        let shown: BTreeSet<[Option<&str>; 3]> = list
-            .into_iter()
-            .flatten()
-            .map(|item| ["name", "status", "classificationLabel"].map(|key| item[key].as_str()))
-            .collect();
+        let fields = ["name", "status", "classificationLabel", "error"];
+        let items = list.into_iter().flatten();
+        let shown: BTreeSet<[Option<&str>; 4]> =
+            items.map(|item| fields.map(|key| item[key].as_str())).collect();
         let rows = contents.board.rows().filter(|(of, _)| *of == organisation);
-        let there: BTreeSet<[Option<&str>; 3]> =
-            rows.map(|(_, row)| [Some(row.name), Some(row.status), row.label]).collect();
+        let there: BTreeSet<[Option<&str>; 4]> =
+            rows.map(|(_, row)| [Some(row.name), Some(row.status), row.label, row.error]).collect();
         if list.is_none() || shown != there {
             return Err(Finding::missing(format!("a client of {organisation} sees an old list")));
         }
@@ -168,7 +169,8 @@ mod tests {
         let mut asked = Story::default();
         asked.served("/acme?as=ann@acme", 200).served("/acme?as=eve@evil", 403);
         assert_eq!(apart(&asked.trace()), Ok(()));
-        for path in ["/acme/cat.jpg?as=eve@evil", "/acme/cat.jpg", "/acme?as=eve"] {
+        let thumbnail = "/thumbnails/acme/cat.jpg";
+        for path in ["/acme/cat.jpg?as=eve@evil", "/acme/cat.jpg", "/acme?as=eve", thumbnail] {
             let (trace, last) = asked.clone().served(path, 200).ended();
             assert_eq!(apart(&trace).unwrap_err().event, Some(last), "{path}");
         }
@@ -202,8 +204,12 @@ mod tests {
         seen.row("one", "classified", Some("CAT")).watched("[]");
         assert!(up_to_date(&seen.trace()).is_err());
         assert_eq!(up_to_date(&seen.watched(list).trace()), Ok(()));
-        seen.row("one", "failed", None);
+        seen.failed_row("one", "too small");
         assert!(up_to_date(&seen.trace()).is_err());
+        let unsaid = r#"[{"name":"cat.jpg","status":"failed"}]"#;
+        assert!(up_to_date(&seen.watched(unsaid).trace()).is_err(), "it does not say why");
+        let said = r#"[{"name":"cat.jpg","status":"failed","error":"too small"}]"#;
+        assert_eq!(up_to_date(&seen.clone().watched(said).trace()), Ok(()));
         assert_eq!(up_to_date(&seen.closed().trace()), Ok(()), "nobody is watching any more");
     }
 }

@@ -17,6 +17,8 @@ pub struct Upload<'a> {
     pub label: Option<&'a str>,
     /// The score of the label.
     pub score: Option<&'a Value>,
+    /// Why there is no label, if it failed.
+    pub error: Option<&'a str>,
 }
 
 impl<'a> Upload<'a> {
@@ -44,6 +46,7 @@ impl<'a> Upload<'a> {
             status: text("status")?,
             label: text("classificationLabel"),
             score: value("classificationScore").filter(|score| !score.is_null()),
+            error: text("error"),
         })
     }
 }

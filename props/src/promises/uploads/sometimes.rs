@@ -47,6 +47,18 @@ pub static REFETCHED: Promise = Promise::sometimes(
     refetched,
 );
 
+pub static TERMINATED: Promise = Promise::sometimes(
+    "a workflow is terminated",
+    "the workflow of an upload that is deleted is ended before it has a result",
+    terminated,
+);
+
+pub static PART_FETCHED: Promise = Promise::sometimes(
+    "a part of a picture is fetched",
+    "a member gets a range of a picture",
+    part_fetched,
+);
+
 fn overtaken(trace: &Trace) -> bool {
     let mut contents = Contents::default();
     facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
@@ -90,12 +102,21 @@ fn exists(trace: &Trace) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { duplicate: true, .. }))
 }
 
+fn terminated(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Terminated))
+}
+
+fn part_fetched(trace: &Trace) -> bool {
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Answered(_, part) if part.status == 206))
+}
+
 fn refetched(trace: &Trace) -> bool {
     facts(trace).filter(|(_, fact)| matches!(fact, Fact::Fetched(..))).count() > 1
 }
 
 #[cfg(test)]
 mod tests {
+    use thunderhead_sim::Response;
     use thunderhead_sim::workflow::{self, AlreadyExists};
 
     use super::*;
@@ -132,6 +153,15 @@ mod tests {
         assert!(!exists(&one.trace()));
         let duplicate = workflow::Error::already_exists("a", AlreadyExists::Production, false);
         assert!(exists(&one.refused("one", duplicate).trace()));
+    }
+
+    #[test]
+    fn a_termination_and_a_range_are_seen() {
+        let mut one = Story::default();
+        one.stored("one", 1).asks_picture(("", "")).gets(Response::new(200, "one"));
+        assert!(!terminated(&one.trace()) && !part_fetched(&one.trace()));
+        one.terminated("one").asks_picture(("", "")).gets(Response::new(206, "on"));
+        assert!(terminated(&one.trace()) && part_fetched(&one.trace()));
     }
 
     #[test]

@@ -81,6 +81,14 @@ impl Reply {
             _ => None,
         }
     }
+
+    /// Which bytes of the object are in the answer, if any are.
+    pub fn range(&self) -> Option<ByteRange> {
+        match self {
+            Reply::ObjectBody { range, .. } => Some(*range),
+            _ => None,
+        }
+    }
 }
 
 /// One line for a trace.

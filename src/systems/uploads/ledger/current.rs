@@ -3,7 +3,7 @@
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Env, Error, ObjectStorage};
 
-use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
+use super::{ClassificationResult, Ledger, UploadStatus, change, first, status, text};
 use crate::systems::uploads::mistakes;
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
 
@@ -56,8 +56,8 @@ const FINISH: &str = "update Upload set status = ?, classificationLabel = ?, \
     where eventId = ? and status = 'running'";
 const FINISH_SHELVED: &str = "update Replaced set status = ?, classificationLabel = ?, \
     classificationScore = ?, error = ?, completedAt = ? where eventId = ? and status = 'running'";
-const ROWS: &str = "select name, createdAt, status, classificationLabel, classificationScore \
-    from Upload order by name";
+const ROWS: &str = "select name, createdAt, status, classificationLabel, classificationScore, \
+    error from Upload order by name";
 
 /// The table of the plan, and the shelf.
 pub struct Current {
@@ -88,6 +88,10 @@ impl Ledger for Current {
         change(&self.storage, PLACE, &row)?;
         change(&self.storage, UNSHELVE, &[id.as_str().into()])?;
         Ok(true)
+    }
+
+    fn current(&self, name: &str) -> Result<Option<String>, Error> {
+        Ok(text(first(&self.storage, CURRENT, &[name.into()])?))
     }
 
     fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {

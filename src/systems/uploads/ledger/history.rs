@@ -3,7 +3,7 @@
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Env, Error, ObjectStorage};
 
-use super::{ClassificationResult, Ledger, UploadStatus, change, first, status};
+use super::{ClassificationResult, Ledger, UploadStatus, change, first, status, text};
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
 
 pub(super) const SCHEMA: &str = "
@@ -52,7 +52,7 @@ const PROJECT: &str = "update UploadCurrent set status = e.status, \
     error = e.error, updatedAt = e.updatedAt \
     from UploadEvent e where e.id = ?1 and latestEventId = ?1";
 const ROWS: &str = "select c.name, e.createdAt, c.status, c.classificationLabel, \
-    c.classificationScore from UploadCurrent c join UploadEvent e on e.id = c.latestEventId \
+    c.classificationScore, c.error from UploadCurrent c join UploadEvent e on e.id = c.latestEventId \
     order by c.name";
 
 /// The two tables of the upgrade path.
@@ -75,6 +75,10 @@ impl Ledger for History {
         let id = id.as_str();
         change(&self.0, RECORD, &[id.into(), name.into(), workflow_id(id).into(), now.into()])?;
         change(&self.0, PLACE, &[id.into(), now.into()])
+    }
+
+    fn current(&self, name: &str) -> Result<Option<String>, Error> {
+        Ok(text(first(&self.0, CURRENT, &[name.into()])?))
     }
 
     fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {

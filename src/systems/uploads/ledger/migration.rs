@@ -54,6 +54,10 @@ impl Ledger for Migrating {
         either!(self.told(name, event, now))
     }
 
+    fn current(&self, name: &str) -> Result<Option<String>, Error> {
+        either!(self.current(name))
+    }
+
     fn status(&self, event_id: &str) -> Result<Option<UploadStatus>, Error> {
         either!(self.status(event_id))
     }

@@ -7,8 +7,8 @@ use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 use super::{Input, run_workflow};
 use crate::systems::json;
 use crate::systems::uploads::ledger::{ClassificationResult, Current, Ledger, list};
+use crate::systems::uploads::messages::INVALIDATE;
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
-use crate::systems::uploads::organization::INVALIDATE;
 use crate::systems::uploads::wire::ClassificationReport;
 
 const UPSERT: &str = "insert into Upload values (?, ?, ?, 'queued', null, null, null, ?4, ?4, null) \

@@ -10,8 +10,8 @@ use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
 use super::{Input, run_workflow};
 use crate::systems::json;
 use crate::systems::uploads::ledger::{ClassificationResult, list};
+use crate::systems::uploads::messages::INVALIDATE;
 use crate::systems::uploads::names::{UploadEvent, workflow_id};
-use crate::systems::uploads::organization::INVALIDATE;
 use crate::systems::uploads::wire::ClassificationReport;
 
 /// The `eventId` is the plan's idempotency key.
@@ -35,8 +35,8 @@ const RUNNING: &str = "update Upload set status = 'running' where name = ? and e
 const DELETE: &str = "delete from Upload where name = ?";
 const FINISHED: &str = "update Upload set status = ?, classificationLabel = ?, \
     classificationScore = ?, error = ? where eventId = ?";
-const ROWS: &str = "select name, createdAt, status, classificationLabel, classificationScore \
-    from Upload order by name";
+const ROWS: &str = "select name, createdAt, status, classificationLabel, classificationScore, \
+    error from Upload order by name";
 
 /// The agent of the plan.
 pub struct Times {

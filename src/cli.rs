@@ -10,6 +10,7 @@ mod explore;
 mod help;
 mod inference;
 mod input;
+mod interrupt;
 mod keeping;
 mod list;
 mod merge;
@@ -136,10 +137,23 @@ struct Answer {
     /// What is printed with `--json`.
     json: Value,
     /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 when a failure file does
-    /// not fit the code.
+    /// not fit the code, or 130 when a search was interrupted before anything was broken.
     code: u8,
     /// What is said on standard error besides.
     notes: Vec<String>,
+}
+
+impl Answer {
+    /// The answer of a search that was interrupted, with how far it came and how to go on.
+    fn interrupted(mut self, note: String) -> Answer {
+        if self.code == 0 {
+            self.code = interrupt::INTERRUPTED;
+        }
+        self.json["ok"] = json!(false);
+        self.json["interrupted"] = json!(true);
+        self.notes.push(note);
+        self
+    }
 }
 
 /// Why a command failed.

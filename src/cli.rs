@@ -10,6 +10,7 @@ mod explore;
 mod help;
 mod inference;
 mod input;
+mod interrupt;
 mod keeping;
 mod list;
 mod merge;
@@ -20,6 +21,7 @@ mod progress;
 mod replay;
 mod run;
 mod serve;
+mod show;
 mod stopwatch;
 mod trace;
 mod types;
@@ -72,6 +74,8 @@ enum Command {
     Replay(replay::Args),
     /// Show the history of a scenario or a failure.
     Trace(trace::Args),
+    /// Show a directory of failures in a browser on this machine.
+    Show(show::Args),
     /// List systems, variants, promises, faults and scenarios, or one of these.
     List(list::Args),
     /// Run a system for real, with a data directory, HTTP and a page.
@@ -99,7 +103,8 @@ impl Command {
             Command::Trace(args) => {
                 (input::named(&args.scenario.file).into_iter().collect(), &None)
             }
-            Command::Judge(_) => (Vec::new(), &None),
+            // Each file of the directory says which system it is about, and is read when it is shown.
+            Command::Judge(_) | Command::Show(_) => (Vec::new(), &None),
             Command::Serve(args) => {
                 (args.system.iter().map(|name| Named::new(name)).collect(), &None)
             }
@@ -132,10 +137,23 @@ struct Answer {
     /// What is printed with `--json`.
     json: Value,
     /// The exit code: 0, or 1 when a promise or an expectation is broken, or 3 when a failure file does
-    /// not fit the code.
+    /// not fit the code, or 130 when a search was interrupted before anything was broken.
     code: u8,
     /// What is said on standard error besides.
     notes: Vec<String>,
+}
+
+impl Answer {
+    /// The answer of a search that was interrupted, with how far it came and how to go on.
+    fn interrupted(mut self, note: String) -> Answer {
+        if self.code == 0 {
+            self.code = interrupt::INTERRUPTED;
+        }
+        self.json["ok"] = json!(false);
+        self.json["interrupted"] = json!(true);
+        self.notes.push(note);
+        self
+    }
 }
 
 /// Why a command failed.
@@ -214,8 +232,8 @@ impl<'a> Given<'a> {
     }
 }
 
-/// A whole program for systems of your own, with every command: `check`, `explore`, `merge`, `run`, `replay`, `trace`
-/// and `list`.
+/// A whole program for systems of your own, with every command: `check`, `explore`, `merge`, `run`, `replay`, `trace`,
+/// `show` and `list`.
 ///
 /// ```no_run
 /// use thunderhead::props::{System, Variant};
@@ -334,28 +352,38 @@ fn parse<C: Subcommand>(
 
 /// Answers a command. If it names the folder of a Worker, that is one of the systems.
 fn answer(given: Given, command: &Command) -> Result<Answer, CliError> {
-    let taken: Vec<&System> = given.systems.iter().collect();
-    let mut workers = Vec::new();
-    for named in command.named().iter().filter(|named| given.systems.find(&named.name).is_err()) {
-        workers.extend(named.load(&taken)?);
-    }
-    let read = workers.iter().map(|loaded| &loaded.system);
-    let systems: Vec<&System> = given.systems.iter().chain(read).collect();
-    let given = Given { systems: Catalogue::new(&systems)?, workers: &workers, ..given };
-    let answer = match command {
+    with_workers(given, &command.named(), |given| match command {
         Command::Check(args) => check::check(given, args),
         Command::Explore(args) => explore::explore(given, args),
         Command::Merge(args) => merge::merge(given, args),
         Command::Run(args) => run::run(given, args),
         Command::Replay(args) => replay::replay(given, args),
         Command::Trace(args) => trace::trace(given, args),
+        Command::Show(args) => show::show(given, args),
         Command::List(args) => list::list(given, args),
         Command::Serve(args) => serve::serve(given, args),
         Command::Judge(args) => serve::judge(given, args),
-    };
+    })
+}
+
+/// Does something with these systems too, of which those that are not known are folders of Workers.
+fn with_workers<T>(
+    given: Given,
+    named: &[Named],
+    then: impl FnOnce(Given) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let taken: Vec<&System> = given.systems.iter().collect();
+    let mut workers = Vec::new();
+    for named in named.iter().filter(|named| given.systems.find(&named.name).is_err()) {
+        workers.extend(named.load(&taken)?);
+    }
+    let read = workers.iter().map(|loaded| &loaded.system);
+    let systems: Vec<&System> = given.systems.iter().chain(read).collect();
+    let given = Given { systems: Catalogue::new(&systems)?, workers: &workers, ..given };
+    let done = then(given);
     match workers.iter().find_map(|loaded| loaded.worker.wrong()) {
         Some(why) => Err(CliError::Input(printable(why).into_owned())),
-        None => answer,
+        None => done,
     }
 }
 

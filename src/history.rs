@@ -47,9 +47,13 @@ impl<'a> History<'a> {
     /// What led to a broken promise, and where the run parts from one that keeps it.
     pub fn story_of(&self, violation: &Violation) -> String {
         let Playable { system, variant, .. } = *self.playable;
-        let (run, scenario) = (&self.played.run, self.playable.script().scenario.clone());
-        let case = Case { scenario, tape: run.tape() };
-        story::told(system, variant, &case, run, violation)
+        story::told(system, variant, &self.case(), &self.played.run, violation)
+    }
+
+    /// What was played, as requests and choices.
+    pub fn case(&self) -> Case {
+        let scenario = self.playable.script().scenario.clone();
+        Case { scenario, tape: self.played.run.tape() }
     }
 
     /// Of the broken promises, one that an event breaks, if there is any: it is plainer than what is missing.

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod failure;
 pub mod history;
 pub mod model;
+pub mod page;
 pub mod playable;
 pub mod recorded;
 pub mod report;

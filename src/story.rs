@@ -11,6 +11,12 @@ const WIDTH: usize = 120;
 /// So many lines of each run are shown from where they part.
 const PARTED: usize = 4;
 
+/// What is said when there is no run that holds to compare with.
+pub const NO_FAULT: &str = "No fault is needed: these requests break the promise by themselves.";
+/// What is said when no single fault makes the difference.
+pub const NONE_HOLDS: &str =
+    "No single fault is to blame: without any one of them the promise is broken too.";
+
 /// The story of a run that breaks a promise, in lines of at most 120 columns.
 pub fn told(
     system: &System,
@@ -26,13 +32,8 @@ pub fn told(
 
 fn parted(run: &Run, nearest: &Nearest) -> String {
     match nearest {
-        Nearest::NoFault => {
-            "No fault is needed: these requests break the promise by themselves.\n".into()
-        }
-        Nearest::NoneHolds => {
-            "No single fault is to blame: without any one of them the promise is broken too.\n"
-                .into()
-        }
+        Nearest::NoFault => format!("{NO_FAULT}\n"),
+        Nearest::NoneHolds => format!("{NONE_HOLDS}\n"),
         Nearest::Holds(parting) => {
             let Parting { without, events: (mine, theirs), run: other } = &**parting;
             let without = run.trace.abbreviated(without);

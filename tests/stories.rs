@@ -9,8 +9,8 @@ use thunderhead::history::History;
 use thunderhead::playable::Playable;
 use thunderhead::systems;
 use thunderhead_sim::{
-    Event, EventKind, Fault, Op, Outcome, OutcomeId, Reply, Request, Response, Script, Time, Trace,
-    r2,
+    Event, EventKind, Fault, Op, Outcome, OutcomeId, Page, Reply, Request, Response, Script, Time,
+    Trace, r2,
 };
 
 /// Shows the story of every script in which a promise is broken: its name, how many lines what led to it has, how many
@@ -243,8 +243,11 @@ fn the_page_shows_the_story_first_with_the_offending_line_marked() {
     let broken = told.puts(9, "cat");
     told.ends(9, call);
     let story = told.trace.story(&[broken], &[]);
-    let page = told.trace.to_html_with("a story", &["broken: <it>".into()], Some(&story));
-    assert!(page.contains("<p class=\"wrong\">broken: &lt;it&gt;</p>"), "{page}");
+    let promises = [("always <one>".to_string(), "two & three".to_string())];
+    let page = Page { title: "a story", broken: &promises, story: Some(&story), ..Page::default() };
+    let page = told.trace.to_page(&page);
+    let top = "<p class=\"wrong\"><strong>always &lt;one&gt;</strong> two &amp; three</p>";
+    assert!(page.contains(top), "{page}");
     assert_eq!(page.matches(" told broken\"").count(), 1);
     assert_eq!(page.matches(" told\"").count() + 1, story.events.len());
     assert!(

@@ -181,7 +181,9 @@ pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
 pub use protocol::outcome::{Error, Outcome, Reply};
 pub use protocol::site::{ChoiceKind, OpCode, Site};
-pub use protocol::trace::{Event, EventKind, JsonlError, OutcomeId, Story, Trace, TraceHash};
+pub use protocol::trace::{
+    Beside, Escaped, Event, EventKind, JsonlError, OutcomeId, Page, Story, Trace, TraceHash,
+};
 pub use scenario::conversation::{Conversation, ConversationError, Step as TalkStep, WEBSOCKET};
 pub use scenario::limits;
 pub use scenario::script::{

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use thunderhead_props::explore::{Broken, Bug, Findings, Search, Strategy, bugs};
 use thunderhead_props::{Expected, Name, System, Variant};
 
+use super::interrupt::Interrupt;
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
@@ -105,7 +106,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
     let mut work: Vec<(usize, (&System, &Variant))> = variants.enumerate().collect();
     // A variant that is refuted early leaves the rest of its time to those that must hold.
     work.sort_by_key(|(_, (_, variant))| variant.expected == Expected::Holds);
-    let watch = Stopwatch::start();
+    let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
     let mut progress = Progress::new();
     let mut checked = Vec::new();
     let steps = work.len() as u64;
@@ -115,7 +116,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
     for (done, (place, (system, variant))) in work.into_iter().enumerate() {
         let left = Duration::from_secs(args.seconds).saturating_sub(watch.elapsed());
         let share = left / (steps as u32 - done as u32);
-        let budget = Budget { args, watch: Stopwatch::start(), share };
+        let budget = Budget { args, watch: Stopwatch::start(), share, interrupt: &interrupt };
         let what = format!("{} {}", system.name, variant.name);
         progress.show(done as u64, steps, &what);
         let mut tick =
@@ -128,15 +129,33 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
             *file = keeping.last(search, broken);
         }
         unwritten = unwritten.or(keeping.finish());
-        checked.push(Checked { place, ..line });
+        // Of a variant that was not searched to the end, only what is broken is known.
+        if !interrupt.came() || !line.broken.is_empty() {
+            checked.push(Checked { place, ..line });
+        }
+        if interrupt.came() {
+            break;
+        }
     }
     drop(progress);
     checked.sort_by_key(|line| line.place);
     let ok = checked.iter().all(Checked::ok);
-    let (text, json) = (table(given.program, &checked, ok), document(given.program, &checked, ok));
+    let searched = checked.len() as u64;
+    let interrupted = interrupt.came() && searched < steps;
+    // What was not searched may be as expected or not.
+    let verdict = (!ok || !interrupted).then_some(ok);
+    let text = table(given.program, &checked, verdict);
+    let json = document(given.program, &checked, ok);
     let code = if unwritten.is_some() { output::UNWRITTEN } else { u8::from(!ok) };
     notes.extend(unwritten.iter().map(|why| format!("error: {why}")));
-    Ok(Answer { text, json, code, notes })
+    let answer = Answer { text, json, code, notes };
+    Ok(match interrupted {
+        true => answer.interrupted(format!(
+            "interrupted after {searched} of {steps} variants: those that are not in the table were not searched, and the \
+             same command begins again"
+        )),
+        false => answer,
+    })
 }
 
 /// How long one variant is searched.
@@ -144,12 +163,14 @@ struct Budget<'a> {
     args: &'a Args,
     watch: Stopwatch,
     share: Duration,
+    interrupt: &'a Interrupt,
 }
 
 impl Budget<'_> {
     /// Whether the first `part` of `parts` of the share is not used up.
     fn lasts(&self, part: usize, parts: usize) -> bool {
-        self.args.runs.is_some() || self.watch.elapsed() < self.share * part as u32 / parts as u32
+        let time = || self.watch.elapsed() < self.share * part as u32 / parts as u32;
+        !self.interrupt.came() && (self.args.runs.is_some() || time())
     }
 }
 
@@ -194,7 +215,7 @@ fn one<'a>(
         line.complete |= complete == Some(true);
         merge(&mut seen, now);
         line.broken.extend(broken.into_iter().map(|broken| (search.clone(), broken, None)));
-        if !line.broken.is_empty() {
+        if !line.broken.is_empty() || budget.interrupt.came() {
             break;
         }
     }
@@ -212,7 +233,7 @@ fn merge(seen: &mut Vec<(Name, u64)>, now: Vec<(Name, u64)>) {
     }
 }
 
-fn table(program: &str, checked: &[Checked], ok: bool) -> String {
+fn table(program: &str, checked: &[Checked], ok: Option<bool>) -> String {
     let width = checked.iter().map(|line| name(line).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for line in checked {
@@ -251,8 +272,11 @@ fn table(program: &str, checked: &[Checked], ok: bool) -> String {
         text += &stories(program, line);
     }
     text += &match ok {
-        true => format!("{}: what must hold holds, what is wrong is refuted\n", report::good("ok")),
-        false => format!("{}: see above\n", report::bad("not as expected")),
+        None => String::new(),
+        Some(true) => {
+            format!("{}: what must hold holds, what is wrong is refuted\n", report::good("ok"))
+        }
+        Some(false) => format!("{}: see above\n", report::bad("not as expected")),
     };
     text
 }

@@ -10,6 +10,7 @@ use thunderhead_props::{COMPARED, quietly, search};
 use thunderhead_sim::{Fault, FaultSet, Source};
 
 use super::campaign::{Asked, Log};
+use super::interrupt::Interrupt;
 use super::keeping::Keeping;
 use super::progress::Progress;
 use super::stopwatch::Stopwatch;
@@ -120,13 +121,13 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         coverage: args.coverage,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     };
-    let watch = Stopwatch::start();
+    let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
     let mut progress = Progress::new();
     let kept = RefCell::new(&mut keeping);
     let mut found = |broken: &Broken| kept.borrow_mut().early(&search, broken);
     let mut go_on = |runs: u64| {
         progress.show(runs, search.runs_of(search.shard), &format!("{runs} runs"));
-        kept.borrow().well()
+        kept.borrow().well() && !interrupt.came()
     };
     let (findings, before) = match &args.resume {
         None => (search.run_and_tell(&mut found, &mut go_on)?, 0),
@@ -155,7 +156,34 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     };
     let speed = watch.per_second(findings.runs - before);
     drop(progress);
-    told(given, args.history, &search, &findings, keeping, Some(speed), notes)
+    let stopped = interrupt.came().then(|| stopped(&search, &findings, args.resume.is_some()));
+    let answer = told(given, args.history, &search, &findings, keeping, Some(speed), notes)?;
+    Ok(match stopped.flatten() {
+        Some(note) => answer.interrupted(note),
+        None => answer,
+    })
+}
+
+/// How far a search came that was interrupted, and how to play the rest; none when nothing was left to play.
+fn stopped(search: &Search, findings: &Findings, resumed: bool) -> Option<String> {
+    let (runs, all) = (findings.runs, search.runs_of(search.shard));
+    if runs >= all || findings.complete == Some(true) {
+        return None;
+    }
+    let seed = search.seed.wrapping_add(runs);
+    let rest = match (resumed, search.strategy.seeded()) {
+        (true, _) => "the same command takes it up".to_string(),
+        (false, Some(_)) if search.shard == Shard::WHOLE => {
+            format!(
+                "`--seed {seed} --runs {}` plays the rest; a search with `--resume FILE` can be taken up",
+                all - runs
+            )
+        }
+        (false, Some(_)) => "a search with `--resume FILE` can be taken up".into(),
+        (false, None) => format!("a search with {} begins again", search.strategy),
+    };
+    let all = if all == u64::MAX { String::new() } else { format!(" of {all}") };
+    Some(format!("interrupted after {runs}{all} runs: {rest}"))
 }
 
 /// Writes what was found into files, and tells it.

@@ -72,7 +72,7 @@ pub fn wanted(command: &Command) -> Result<Wanted, CliError> {
         Command::Replay(args) => (args.model, Some(&*args.file)),
         Command::Serve(args) => (args.model, None),
         Command::Merge(args) => return of_campaign(&args.files),
-        Command::List(_) | Command::Judge(_) => return Ok(Wanted::default()),
+        Command::List(_) | Command::Judge(_) | Command::Show(_) => return Ok(Wanted::default()),
     };
     let of_file = file.map(in_script).transpose()?.flatten().unwrap_or_default();
     let Some(asked) = arg.model else { return Ok(of_file) };

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{Answer, CliError, Given, input};
 use crate::history::History;
+use crate::page::page;
 
 /// The arguments of `trace`.
 #[derive(Debug, clap::Args)]
@@ -52,14 +53,7 @@ pub fn trace(given: Given, args: &Args) -> Result<Answer, CliError> {
         Format::Jsonl => run.trace.to_jsonl(),
         Format::Mermaid => run.trace.to_mermaid(),
         Format::Chrome => run.trace.to_chrome(),
-        Format::Html => {
-            let broken = played.violations.iter();
-            let broken =
-                broken.map(|one| format!("broken: {}: {}", one.promise, one.finding.message));
-            let (title, broken) = (&playable.file.script.story, broken.collect::<Vec<_>>());
-            let story = history.plainest().map(|violation| violation.story(&run.trace));
-            run.trace.to_html_with(title, &broken, story.as_ref())
-        }
+        Format::Html => page(&playable, &played, given.program, None),
     };
     Ok(Answer { text, json: json!(null), code: 0, notes: Vec::new() })
 }

@@ -82,11 +82,7 @@ impl<'a> Rows<'a> {
     /// Applies a change, for a promise that follows the tables from event to event.
     pub fn apply(&mut self, owner: &'a str, change: &'a RowChange) {
         let rows = self.tables.entry((owner, &change.table)).or_default();
-        let known = change.before.as_ref().and_then(|before| {
-            let by_key = rows.iter().position(|(key, row)| *key == change.key && *row == before);
-            // The key of a row that was renamed is told only by the next change.
-            by_key.or_else(|| rows.iter().position(|(_, row)| *row == before))
-        });
+        let known = change.find(rows.iter().copied());
         match (known, &change.after) {
             (Some(at), Some(after)) => rows[at] = (&change.key, after),
             (Some(at), None) => drop(rows.remove(at)),

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+pub use html::{Beside, Escaped, Page};
 pub use jsonl::JsonlError;
 pub use story::Story;
 

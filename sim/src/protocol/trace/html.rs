@@ -1,92 +1,157 @@
-//! The trace as one page: a lane for each actor on the left, with a line for every message, and the
-//! text on the right. A line that crosses another has overtaken it.
+//! The trace as one page that needs nothing else, neither files nor a network.
+//!
+//! On the left is a lane for each actor (`html/lanes.rs`) beside the lines of the text. On the right is what is kept at
+//! the event at which a slider stands (`html/kept.rs`) and what that event says in full (`html/data.rs`). A second view
+//! has a run that holds beside this one (`html/beside.rs`).
 
-use std::collections::BTreeMap;
-use std::fmt::{Display, Write};
+mod beside;
+mod data;
+mod escaped;
+mod kept;
+mod lanes;
+
+use std::fmt::Write;
 
 use super::story::Story;
 use super::text::{Length, Text};
-use super::{Event, EventKind, OutcomeId, Trace};
+use super::{Event, EventKind, Trace};
 use crate::services::sqlite::TIED;
 use crate::values::call::CallClass;
-use crate::values::printable::printable;
+pub use escaped::Escaped;
+use lanes::Lanes;
 
-/// Pixels from one event to the next, and from one lane to the next.
-const ROW: usize = 22;
-const LANE: usize = 20;
-/// Room for the names above the lanes.
-const HEAD: usize = 180;
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// What a page shows besides the history.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Page<'a> {
+    /// What the page is about, in a sentence.
+    pub title: &'a str,
+    /// The broken promises, the plainest first: the promise, and how it is broken.
+    pub broken: &'a [(String, String)],
+    /// What led to the failure; the rest is folded away at first.
+    pub story: Option<&'a Story>,
+    /// Why there is no run beside it, or how to play it again.
+    pub notes: &'a [String],
+    /// The nearest run that holds.
+    pub beside: Option<Beside<'a>>,
+    /// Where a link back to a list leads to.
+    pub list: Option<&'a str>,
+}
+
+/// A run that keeps the promise which another breaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside<'a> {
+    /// Its history.
+    pub trace: &'a Trace,
+    /// What it is without, in words.
+    pub without: &'a str,
+    /// Where the runs part: see [`Trace::parting`].
+    pub parting: (usize, usize),
+}
 
 impl Trace {
-    /// A page that needs nothing else, neither files nor a network.
+    /// A page with nothing but the history.
     pub fn to_html(&self, title: &str) -> String {
-        self.to_html_with(title, &[], None)
+        self.to_page(&Page { title, ..Page::default() })
     }
 
-    /// The page with remarks below its title. What a story does not tell of is folded away at first.
-    pub fn to_html_with(&self, title: &str, remarks: &[String], story: Option<&Story>) -> String {
-        let page = Page { story, ..Page::new(self) };
-        let (width, height) =
-            (LANE * (page.lanes.len() + 1), HEAD + ROW * (self.events().len() + 1));
+    /// The page of this history.
+    pub fn to_page(&self, page: &Page<'_>) -> String {
+        let told = Text::new(self, Length::Short);
+        let lanes = Lanes::new(self, &told);
+        let title = Escaped(page.title);
         let mut text = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}</style>\n<header><h1>{title}</h1>{remarks}{all}\
-             <input type=\"search\" placeholder=\"only lines with…\" aria-label=\"only lines with\"></header>\n\
-             <main>\n<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"who called whom\">\n",
-            title = Escaped(title),
-            all = page.all(),
-            remarks = remarks
-                .iter()
-                .map(|said| format!("<p class=\"wrong\">{}</p>", Escaped(said)))
-                .collect::<String>(),
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <title>{title}</title>\n<style>\n{STYLE}</style>\n"
         );
-        page.lanes(&mut text);
-        page.messages(&mut text);
-        page.dots(&mut text);
-        let _ = writeln!(text, "</svg>\n<ol style=\"padding-top:{HEAD}px\">");
-        page.lines(&mut text);
-        let _ = write!(text, "</ol>\n</main>\n<script>\n{SCRIPT}</script>\n</html>\n");
+        page.header(self, &mut text);
+        let _ = writeln!(
+            text,
+            "<main id=\"history\">\n<div class=\"lines\" style=\"--head:{}px\">",
+            lanes.head
+        );
+        lanes.draw(&mut text);
+        let _ = writeln!(text, "<ol>");
+        page.lines(&told, &mut text);
+        let _ =
+            writeln!(text, "</ol>\n</div>\n<aside aria-label=\"what is kept\"></aside>\n</main>");
+        if let Some(beside) = &page.beside {
+            beside.section(&told, &mut text);
+        }
+        let data = escaped::json(&data::of(self, page.story));
+        let _ = write!(
+            text,
+            "<script type=\"application/json\" id=\"data\">{data}</script>\n<script>\n{SCRIPT}</script>\n</html>\n"
+        );
         text
     }
 }
 
-struct Page<'a> {
-    trace: &'a Trace,
-    story: Option<&'a Story>,
-    text: Text<'a>,
-    /// The actors to whom anything happened, in the order in which it first did.
-    lanes: Vec<u16>,
-    /// Where the lane of each actor is, if it has one.
-    places: Vec<Option<usize>>,
-}
-
-impl<'a> Page<'a> {
-    fn new(trace: &'a Trace) -> Page<'a> {
-        let mut lanes = Vec::new();
-        let mut places = vec![None; trace.actors().len()];
-        for event in trace.events() {
-            places[usize::from(event.actor)].get_or_insert_with(|| {
-                lanes.push(event.actor);
-                lanes.len() - 1
-            });
+impl Page<'_> {
+    /// The broken promise on top, then what went wrong in the platform, then what moves through the history.
+    fn header(&self, trace: &Trace, text: &mut String) {
+        let _ = write!(text, "<header>");
+        if let Some(list) = self.list {
+            let _ = write!(text, "<a class=\"list\" href=\"{}\">all failures</a>", Escaped(list));
         }
-        Page { trace, story: None, text: Text::new(trace, Length::Short), lanes, places }
+        let _ = write!(text, "<h1>{}</h1>", Escaped(self.title));
+        let one = |(promise, message): &(String, String)| {
+            let (promise, message) = (Escaped(promise), Escaped(message));
+            format!("<p class=\"wrong\"><strong>{promise}</strong> {message}</p>")
+        };
+        if let Some((first, others)) = self.broken.split_first() {
+            *text += &one(first);
+            if !others.is_empty() {
+                let (count, others) = (others.len(), others.iter().map(one).collect::<String>());
+                let _ = write!(
+                    text,
+                    "<details><summary>the same run breaks {count} more</summary>{others}</details>"
+                );
+            }
+        }
+        for (at, words) in self.story.iter().flat_map(|story| &story.faults) {
+            let number = at + 1;
+            let _ = write!(
+                text,
+                "<p class=\"fault\">{} <a href=\"#{number}\">event {number}</a></p>",
+                Escaped(words)
+            );
+        }
+        for note in self.notes {
+            let _ = write!(text, "<p class=\"note\">{}</p>", Escaped(note));
+        }
+        let _ = writeln!(text, "</header>\n{}", self.controls(trace));
     }
 
-    /// What shows the events that the story does not tell of.
-    fn all(&self) -> String {
-        let Some(story) = self.story else { return String::new() };
-        let (told, all) = (story.events.len(), self.trace.events().len());
-        let faults = story.faults.iter().map(|(at, words)| {
-            let number = at + 1;
-            format!("<p>{}, <a href=\"#{number}\">event {number}</a></p>", Escaped(words))
+    fn controls(&self, trace: &Trace) -> String {
+        let all = trace.events().len();
+        let fold = self.story.map_or(String::new(), |story| {
+            let told = story.events.len();
+            format!(
+                "<label><input type=\"checkbox\" id=\"all\"> all {all} events, not only the {told} that led to it</label>"
+            )
         });
-        let faults: String = faults.collect();
+        let compare = match self.beside {
+            Some(_) => {
+                "<span role=\"tablist\"><button role=\"tab\" id=\"tab-history\" aria-selected=\"true\" aria-controls=\"history\">\
+                 History</button><button role=\"tab\" id=\"tab-beside\" aria-selected=\"false\" aria-controls=\"beside\">\
+                 Beside a run that holds</button></span>"
+            }
+            None => "",
+        };
         format!(
-            "{faults}<label><input type=\"checkbox\" id=\"all\"> all {all} events, not only the {told} that led to it</label>"
+            "<nav>{compare}<span class=\"of-history\">\
+             <span class=\"moment\"><button id=\"back\" title=\"one event back (\u{2190})\" aria-label=\"one event back\">\u{2039}</button>\
+             <input type=\"range\" id=\"at\" min=\"0\" max=\"{all}\" value=\"{all}\" aria-label=\"the event after which things are shown\">\
+             <button id=\"on\" title=\"one event on (\u{2192})\" aria-label=\"one event on\">\u{203a}</button>\
+             <output for=\"at\"></output></span>\
+             <input type=\"search\" placeholder=\"only lines with\u{2026}\" aria-label=\"only lines with\"><span id=\"found\"></span>{fold}\
+             <details class=\"keys\"><summary>keys</summary><p>\u{2190} \u{2192} one event, \u{21e7}\u{2190} \u{21e7}\u{2192} to the next \
+             change of what is kept, Home and End, <kbd>/</kbd> filter, <kbd>a</kbd> all events, <kbd>c</kbd> the other view</p></details>\
+             </span></nav>"
         )
     }
 
@@ -99,137 +164,49 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn x(&self, actor: u16) -> usize {
-        let lane = self.places[usize::from(actor)];
-        LANE * (lane.expect("every actor of an event has a lane") + 1)
-    }
-
-    fn events(&self) -> impl Iterator<Item = (usize, &'a Event)> {
-        self.trace.events().iter().enumerate()
-    }
-
-    /// Names, and lines that are broken while their host is dead.
-    fn lanes(&self, text: &mut String) {
-        let mut lives: Vec<Vec<(usize, &Event)>> = vec![Vec::new(); self.places.len()];
-        for (at, event) in self.events() {
-            lives[usize::from(event.actor)].push((at, event));
-        }
-        for actor in &self.lanes {
-            let (x, hue) = (self.x(*actor), hue(*actor));
-            let name = Escaped(self.text.names.of(*actor));
-            let _ = writeln!(
-                text,
-                "<text class=\"name\" style=\"--hue:{hue}\" transform=\"translate({x},{}) rotate(-60)\">{name}</text>",
-                HEAD - 10
-            );
-            for pair in lives[usize::from(*actor)].windows(2) {
-                let ((at, event), (next, _)) = (pair[0], pair[1]);
-                let dead = matches!(event.kind, EventKind::Crash { .. } | EventKind::Abort { .. });
-                let class = if dead { "lane dead" } else { "lane" };
-                let (from, to) = (y(at), y(next));
-                let _ = writeln!(
-                    text,
-                    "<line class=\"{class}\" data-rows=\"{at} {next}\" style=\"--hue:{hue}\" x1=\"{x}\" y1=\"{from}\" x2=\"{x}\" y2=\"{to}\"/>"
-                );
-            }
-        }
-    }
-
-    /// A line for every request that arrived and for every answer that was heard.
-    fn messages(&self, text: &mut String) {
-        let mut asked: Vec<Option<(usize, u16)>> = Vec::new();
-        // Who gave the answer of that number, and when.
-        let mut answered: BTreeMap<OutcomeId, (usize, u16)> = BTreeMap::new();
-        for (at, event) in self.events() {
-            let mut line = |call: u32, class: &str, from: (usize, u16)| {
-                let (x1, y1, x2, y2) = (self.x(from.1), y(from.0), self.x(event.actor), y(at));
-                let _ = writeln!(
-                    text,
-                    "<line class=\"{class}\" data-call=\"{call}\" data-rows=\"{} {at}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>",
-                    from.0
-                );
-            };
-            match event.kind {
-                EventKind::Call { call } => {
-                    asked.resize(asked.len().max(call as usize + 1), None);
-                    asked[call as usize] = Some((at, event.actor));
-                }
-                EventKind::Begin { call } | EventKind::Effect { call, .. } => {
-                    if let Some(from) = asked.get(call as usize).copied().flatten() {
-                        line(call, "go", from);
-                    }
-                }
-                EventKind::Return { call, outcome } => {
-                    if let Some(from) = answered.get(&outcome) {
-                        line(call, "back", *from);
-                    }
-                }
-                _ => {}
-            }
-            if let EventKind::Effect { outcome, .. } | EventKind::End { outcome, .. } = event.kind {
-                answered.insert(outcome, (at, event.actor));
-            }
-        }
-    }
-
-    fn dots(&self, text: &mut String) {
-        for (at, event) in self.events() {
-            let (x, y, kind) = (self.x(event.actor), y(at), self.kind(event));
-            let radius = if kind == "quiet" { 3 } else { 5 };
-            let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
-            let _ = writeln!(
-                text,
-                "<circle class=\"{kind}\" data-rows=\"{at}\" style=\"--hue:{}\"{call} cx=\"{x}\" cy=\"{y}\" r=\"{radius}\"/>",
-                hue(event.actor)
-            );
-        }
-    }
-
-    fn lines(&self, text: &mut String) {
-        for (at, event) in self.events() {
+    fn lines(&self, told: &Text<'_>, text: &mut String) {
+        for (at, event) in told.trace.events().iter().enumerate() {
             let number = at + 1;
             let call = call(event).map_or(String::new(), |call| format!(" data-call=\"{call}\""));
             let _ = writeln!(
                 text,
-                "<li id=\"{number}\" class=\"{}{}\"{call}><a href=\"#{number}\">{number}</a> <time>{}</time> \
-                 <b style=\"--hue:{}\" title=\"{actor}\">{}</b>{}</li>",
-                self.kind(event),
+                "<li id=\"{number}\" class=\"{}{}\"{call}><a href=\"#{number}\">{number}</a><time>{}</time>\
+                 <b style=\"--hue:{}\" title=\"{actor}\">{}</b><span>{}</span></li>",
+                kind(told.trace, event),
                 self.told(at),
                 event.at,
                 hue(event.actor),
-                Escaped(self.text.names.of(self.text.subjects.of(event))),
-                Escaped(self.said(at)),
-                actor = Escaped(self.trace.actor(event)),
+                Escaped(told.names.of(told.subjects.of(event))),
+                Escaped(self.said(told, at)),
+                actor = Escaped(told.trace.actor(event)),
             );
         }
     }
 
     /// What happened; a fault in the words of the story.
-    fn said(&self, at: usize) -> String {
+    fn said(&self, told: &Text<'_>, at: usize) -> String {
         let faults = self.story.map_or(&[][..], |story| &story.faults);
         let words = faults.iter().find(|(fault, _)| *fault == at);
         words.map_or_else(
-            || self.text.describe(at, 1).replace(TIED, " "),
+            || told.describe(at, 1).replace(TIED, " "),
             |(_, words)| format!("FAULT  {words}"),
         )
     }
+}
 
-    /// How much it matters to whom is looking for what went wrong.
-    fn kind(&self, event: &Event) -> &'static str {
-        match event.kind {
-            EventKind::Crash { .. }
-            | EventKind::Fault { .. }
-            | EventKind::Abort { .. }
-            | EventKind::AlarmDropped
-            | EventKind::Panic { .. }
-            | EventKind::Stuck { .. }
-            | EventKind::Livelock { .. } => "wrong",
-            EventKind::Rows { .. } | EventKind::Settle { .. } => "kept",
-            EventKind::Effect { call, .. } if self.trace.op(call).class() != CallClass::Journal => {
-                "kept"
-            }
-            _ => "quiet",
-        }
+/// How much it matters to whom is looking for what went wrong.
+fn kind(trace: &Trace, event: &Event) -> &'static str {
+    match event.kind {
+        EventKind::Crash { .. }
+        | EventKind::Fault { .. }
+        | EventKind::Abort { .. }
+        | EventKind::AlarmDropped
+        | EventKind::Panic { .. }
+        | EventKind::Stuck { .. }
+        | EventKind::Livelock { .. } => "wrong",
+        EventKind::Rows { .. } | EventKind::Settle { .. } => "kept",
+        EventKind::Effect { call, .. } if trace.op(call).class() != CallClass::Journal => "kept",
+        _ => "quiet",
     }
 }
 
@@ -248,31 +225,9 @@ fn call(event: &Event) -> Option<u32> {
     }
 }
 
-fn y(row: usize) -> usize {
-    HEAD + ROW * row + ROW / 2
-}
-
 /// Colours that neighbours do not share.
 fn hue(actor: u16) -> u32 {
     u32::from(actor) * 137 % 360
-}
-
-/// Text that is no markup.
-struct Escaped<T>(T);
-
-impl<T: Display> Display for Escaped<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for c in printable(&self.0.to_string()).chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -283,6 +238,7 @@ mod tests {
     use crate::protocol::op::Op;
     use crate::protocol::outcome::Error;
     use crate::protocol::outcome::Reply;
+    use crate::protocol::trace::OutcomeId;
     use crate::values::time::Time;
 
     fn trace(events: &[(u16, EventKind)], outcomes: &[crate::protocol::outcome::Outcome]) -> Trace {

@@ -46,6 +46,18 @@ impl RowChange {
     pub fn value_after(&self, column: &str) -> Option<&Value> {
         find(self.after.as_ref()?, column)
     }
+
+    /// Which of these rows it changes, each given with the key under which it was last heard of; none when it inserts
+    /// one.
+    pub fn find<'a>(
+        &self,
+        rows: impl Iterator<Item = (&'a [Value], &'a Row)> + Clone,
+    ) -> Option<usize> {
+        let before = self.before.as_ref()?;
+        let by_key = rows.clone().position(|(key, row)| *key == self.key && row == before);
+        // The key of a row that was renamed is told only by the next change.
+        by_key.or_else(|| rows.clone().position(|(_, row)| row == before))
+    }
 }
 
 impl RowChange {

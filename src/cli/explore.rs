@@ -171,7 +171,7 @@ fn stopped(search: &Search, findings: &Findings, resumed: bool) -> Option<String
         return None;
     }
     let seed = search.seed.wrapping_add(runs);
-    let rest = match (resumed, search.strategy.seeded()) {
+    let rest = match (resumed, search.strategy.sampling()) {
         (true, _) => "the same command takes it up".to_string(),
         (false, Some(_)) if search.shard == Shard::WHOLE => {
             format!(

@@ -9,7 +9,7 @@ use crate::promise::{Finding, Promise};
 
 pub static FORGED: Promise = Promise::always(
     "a forged webhook is refused",
-    "a webhook that the provider did not send, or that somebody sends again, is answered with 401",
+    "a webhook that the provider did not send is answered with 401; one that somebody sends again in time is not told from the first",
     forged,
 );
 
@@ -18,10 +18,10 @@ fn forged(trace: &Trace) -> Result<(), Finding> {
     for (event, _, fact) in facts(trace) {
         match fact {
             Fact::CallsBack { call } => drop(sent.insert(call)),
-            Fact::Asked { call, request } if request.pathname() == "/webhook" => {
-                if !sent.contains(&call) {
-                    forged.insert(call);
-                }
+            Fact::Asked { call, request }
+                if request.pathname() == "/webhook" && !sent.contains(&call) =>
+            {
+                forged.insert(call);
             }
             Fact::Answered { call, response }
                 if forged.contains(&call) && response.status != 401 =>

@@ -132,13 +132,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let (findings, before) = match &args.resume {
         None => (search.run_and_tell(&mut found, &mut go_on)?, 0),
         Some(path) => {
-            if args.strategy.sampling().is_none() {
-                let strategy = args.strategy;
-                let wrong = format!(
-                    "--resume: a search with {strategy} cannot be taken up; random, pct and weather can"
-                );
-                return Err(CliError::Input(wrong));
-            }
+            can_be_taken_up(args.strategy)?;
             let env = worker.and_then(Loaded::environment);
             let asked = Asked::of(&search, &args.system, env, model::of(given));
             let mut log = Log::open(path, asked, search.shard)?;
@@ -162,6 +156,16 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         Some(note) => answer.interrupted(note),
         None => answer,
     })
+}
+
+/// Refuses a strategy whose runs follow from each other.
+fn can_be_taken_up(strategy: Strategy) -> Result<(), CliError> {
+    match strategy.sampling() {
+        Some(_) => Ok(()),
+        None => Err(CliError::Input(format!(
+            "--resume: a search with {strategy} cannot be taken up; random, pct and weather can"
+        ))),
+    }
 }
 
 /// How far a search came that was interrupted, and how to play the rest; none when nothing was left to play.

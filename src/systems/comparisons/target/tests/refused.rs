@@ -442,7 +442,7 @@ pub const REFUSED: &[&str] = &[
     "https://example.com:65536/",
     "https://xn--/",
     "https://xn--a.example/",
-    "https://a­..example/",
+    "https://a\u{AD}..example/",
     "wss://example.com/",
     "ldap://example.com/",
     "dict://example.com:11211/",

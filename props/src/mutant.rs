@@ -58,7 +58,7 @@ impl History {
         self.push(EventKind::Effect { call, outcome })
     }
 
-    /// `actor` makes a call.
+    /// `actor` makes a call. The request of a client is an `Op::Fetch`.
     pub fn calls(&mut self, actor: &str, call: u32, op: Op) -> &mut History {
         self.trace.set_op(call, op);
         self.push_as(actor, EventKind::Call { call })

@@ -111,19 +111,19 @@
 //!
 //! # Layout
 //!
-//! The folders of `src` are layers, and a layer imports only from those above it in this table.
+//! The folders of `src` are layers, and a layer imports only from those below it in this table.
 //! `tests/layers.rs` holds that.
 //!
 //! | layer | what is in it |
 //! |---|---|
-//! | `values` | bodies, times, hashes, the random number generator |
-//! | `services` | R2, queues, workflows, D1, KV, object storage, SQLite, AI: synchronous state machines |
-//! | `protocol` | what crosses the doorway: operations, replies, errors, faults, sites of choices, the trace |
-//! | `choices` | where the outcomes of choices come from: tape, seed, priorities |
-//! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
-//! | `engine` | hosts and tasks, the agenda, the doorway that every call passes, the storm that judges it there |
-//! | `bindings` | the handles that application code holds |
 //! | `search`, `simulate`, `live` | shrinking and enumeration; mounting and playing; running on the wall clock |
+//! | `bindings` | the handles that application code holds |
+//! | `engine` | hosts and tasks, the agenda, the doorway that every call passes, the storm that judges it there |
+//! | `scenario` | what a run is asked to do, and the scripts that say so in TOML |
+//! | `choices` | where the outcomes of choices come from: tape, seed, priorities |
+//! | `protocol` | what crosses the doorway: operations, replies, errors, faults, sites of choices, the trace |
+//! | `services` | R2, queues, workflows, D1, KV, object storage, SQLite, AI: synchronous state machines |
+//! | `values` | bodies, times, hashes, the random number generator |
 //!
 //! # Where to go next
 //!

@@ -12,7 +12,8 @@
 //!    the call and wakes the task that awaits it.
 //!
 //! A call to R2, for example, is judged in `State::judge` when it departs, applied in `State::effect` when
-//! it arrives, and answered by `State::answer` when the reply has travelled back.
+//! it arrives, and answered by `State::answer` when the reply has travelled back. What the verdict says of the
+//! request is carried out in `State::depart`, and what it says of the reply in `State::respond`.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
-//! Slips in the relay. The last two are slips of its queue: no application can break what a queue promises.
+//! Slips in the relay. `SETTLES_AGAIN` and `FORGETS_DELIVERIES` are slips of its queue: no application can break what a
+//! queue promises.
+//!
+//! `written` repeats the reference's `guarded` and makes the slips of the consumer. A slip in what every variant shares
+//! is made where that is, as `GIVES_UP` in `mount`.
 
 use thunderhead_sim::queue::Defect;
 use thunderhead_sim::r2::Conditional;

@@ -25,6 +25,8 @@ pub struct Story {
     history: History,
     row: Option<Row>,
     calls: u32,
+    /// The call of the last who asked for a picture.
+    asked: u32,
 }
 
 impl Story {
@@ -230,13 +232,14 @@ impl Story {
         if !name.is_empty() {
             request.headers.set(name, value);
         }
-        self.history.begins(self.calls, Op::Fetch { to: "web".into(), request });
+        self.asked = self.calls;
+        self.history.begins(self.asked, Op::Fetch { to: "web".into(), request });
         self
     }
 
     /// The last who asked gets this answer.
     pub fn gets(&mut self, response: Response) -> &mut Story {
-        self.history.ends(self.calls, Reply::Fetch(response));
+        self.history.ends(self.asked, Reply::Fetch(response));
         self
     }
 

@@ -39,12 +39,11 @@ pub fn nearest(
     run: &Run,
     violated: &str,
 ) -> Nearest {
-    let all = without_one(case);
-    if all.is_empty() {
+    let mut all = without_one(case).peekable();
+    if all.peek().is_none() {
         return Nearest::NoFault;
     }
-    let tried = all.into_iter().rev().take(TRIED_MAX);
-    let partings = tried.filter_map(|(without, case)| {
+    let partings = all.take(TRIED_MAX).filter_map(|(without, case)| {
         let source = Source::Tape(case.tape.clone());
         let other = search::play(variant, &case.scenario, &source).ok()?;
         let events = run.trace.parting(&other.trace)?;
@@ -69,25 +68,43 @@ fn keeps(system: &System, variant: &Variant, case: &Case, run: &Run, violated: &
     violations.iter().all(|violation| violation.promise != violated)
 }
 
-/// The case without one of the faults of its script, one of its kills, or one line of its tape; each with what is
-/// left out, in words.
-fn without_one(case: &Case) -> Vec<(String, Case)> {
+/// The case without one line of its tape, one of its kills, or one of the faults of its script, the last one first;
+/// each with what is left out, in words. They are made one at a time: a tape of days has tens of thousands of lines.
+fn without_one(case: &Case) -> impl Iterator<Item = (String, Case)> {
     let scripted = case.scenario.faults_in_words();
-    let faults = case.scenario.faults.len();
-    let mut cases = Vec::new();
-    for (at, said) in scripted.into_iter().enumerate() {
-        let mut less = case.clone();
-        match at < faults {
-            true => drop(less.scenario.faults.remove(at)),
-            false => drop(less.scenario.kills.remove(at - faults)),
-        }
-        cases.push((said, less));
-    }
+    let (faults, before) = (case.scenario.faults.len(), scripted.len());
     let taped = case.tape.in_words(case.scenario.drawn_faults);
-    for (at, said) in taped.into_iter().enumerate() {
+    let all = scripted.into_iter().chain(taped).collect::<Vec<_>>().into_iter().enumerate();
+    all.rev().map(move |(at, said)| {
         let mut less = case.clone();
-        less.tape.0.remove(at);
-        cases.push((said, less));
+        match at {
+            at if at < faults => drop(less.scenario.faults.remove(at)),
+            at if at < before => drop(less.scenario.kills.remove(at - faults)),
+            at => drop(less.tape.0.remove(at - before)),
+        }
+        (said, less)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::{Deviation, Scenario, Tape};
+
+    use super::*;
+
+    #[test]
+    fn a_long_tape_is_not_copied_for_every_one_of_its_lines() {
+        let line = |nth: u32| -> Deviation {
+            format!("order web>r2.put #{nth} = 1/2").parse().expect("it is a choice")
+        };
+        // So many copies of so many lines are more than a machine holds.
+        let tape = Tape((1..=200_000).map(line).collect());
+        let case = Case { scenario: Scenario::default(), tape };
+        let last: Vec<u32> = without_one(&case)
+            .take(2)
+            .map(|(_, less)| (1..).zip(&less.tape.0).find(|(nth, kept)| kept.nth != *nth))
+            .map(|left_out| left_out.map_or(200_000, |(nth, _)| nth))
+            .collect();
+        assert_eq!(last, [200_000, 199_999]);
     }
-    cases
 }

@@ -54,8 +54,10 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         .outlasting_days()
 });
 
+/// Half of the hundred retries that a queue allows last for three days. The others are for deliveries that are lost or
+/// end without a word: those come again at the queue's own pace, because nobody can ask for a longer pause.
 const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(2), even: 40, longest: Duration::from_secs(2 * 3600) };
+    Patience { pause: Duration::from_secs(2), even: 10, longest: Duration::from_secs(2 * 3600) };
 
 fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue(

@@ -14,9 +14,13 @@ use crate::systems::json;
 /// How much longer each pause is than the one before, and the longest, in seconds.
 const PAUSE_STEP: u32 = WATCH_DELAY;
 const PAUSE_MAX: u32 = 300;
+/// The same for dead letters.
+const LATER_STEP: u32 = 600;
+const LATER_MAX: u32 = 7_200;
 
-/// The two queues it consumes. Together they try for half a day, which is longer than any generation
-/// may take.
+/// The two queues it consumes. The first tries for eight hours, which is longer than any generation may take, and the
+/// second for days, which is longer than an outage. Tries of which nobody is heard come at the queue's own pace, and
+/// there are enough left if those are every second one.
 pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
     let watch = ConsumerConfig {
         max_batch_timeout: Duration::from_secs(1),
@@ -36,7 +40,11 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
             Ok(true) => message.ack(),
             Err(_) if mistakes::STOPS_WATCHING.is_made(&env) => message.ack(),
             Ok(false) | Err(_) => {
-                message.retry_with((PAUSE_STEP * message.attempts()).min(PAUSE_MAX));
+                let (step, longest) = match batch.queue() {
+                    WATCH_LATER => (LATER_STEP, LATER_MAX),
+                    _ => (PAUSE_STEP, PAUSE_MAX),
+                };
+                message.retry_with((step * message.attempts()).min(longest));
             }
         }
     }

@@ -64,10 +64,20 @@ fn unique<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Result<(), C
     Ok(())
 }
 
-/// Refuses a variant that is expected to break a promise which its system does not make.
+/// Refuses a variant that is expected to break a promise which its system or itself does not make, or to be silent about
+/// one that there is not.
 fn known(system: &System, variant: &Variant) -> Result<(), CatalogueError> {
-    let Expected::Refuted(promises) = &variant.expected else { return Ok(()) };
     let whose = format!("variant `{}` of {}", variant.name, system.name);
+    if let Some(name) = variant.unpromised.iter().find(|name| system.promise(name).is_none()) {
+        let advice = closest(name, system.promises().map(|promise| &*promise.name));
+        let wrong = format!("{whose} is not to be judged by `{name}`, which nobody promises");
+        return Err(CatalogueError(format!("{wrong}; {advice}")));
+    }
+    let Expected::Refuted(promises) = &variant.expected else { return Ok(()) };
+    if let Some(name) = promises.iter().find(|name| variant.unpromised.contains(name)) {
+        let wrong = format!("{whose} is to break `{name}`, by which it is not judged");
+        return Err(CatalogueError(wrong));
+    }
     if promises.is_empty() {
         return Err(CatalogueError(format!(
             "{whose} is to be refuted and names no promise that it breaks"
@@ -124,6 +134,12 @@ mod tests {
             said.contains("`it is kep`") && said.contains("did you mean `it is kept`?"),
             "{said}"
         );
+        let other = Variant::holds("other", "", |_| {}).not_promising("it is kep");
+        let said = wrong(&[&system("web").with_variant(other)]);
+        assert!(said.contains("which nobody promises; did you mean `it is kept`?"), "{said}");
+        let both = Variant::refuted("both", "", &["it is kept"], |_| {});
+        let said = wrong(&[&system("web").with_variant(both.not_promising("it is kept"))]);
+        assert!(said.contains("`it is kept`, by which it is not judged"), "{said}");
         let silent = Variant::refuted("silent", "", &[], |_| {});
         assert!(wrong(&[&system("web").with_variant(silent)]).contains("names no promise"));
     }

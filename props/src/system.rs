@@ -180,7 +180,7 @@ impl System {
     /// leaves no trace is asked only when all others hold: what broke one of them leaves its traces, and calm runs
     /// take time.
     pub fn judge(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
-        let broken = judge(self.promises(), run);
+        let broken = judge(self.promises_of(variant), run);
         let converging = self.promises().find(|promise| matches!(promise.check, Check::Converges));
         let Some(promise) = converging.filter(|_| broken.is_empty() && at_rest(run)) else {
             return broken;
@@ -198,8 +198,13 @@ impl System {
         let drawn = StableHasher::of(&(run.steps, run.draws.len()));
         match self.promises.is_empty() || drawn.is_multiple_of(COMPARED) {
             true => self.judge(variant, scenario, run),
-            false => judge(self.promises(), run),
+            false => judge(self.promises_of(variant), run),
         }
+    }
+
+    /// The promises that one of its variants makes.
+    pub fn promises_of<'a>(&'a self, variant: &'a Variant) -> impl Iterator<Item = &'a Promise> {
+        self.promises().filter(|promise| !variant.unpromised.contains(&promise.name))
     }
 
     /// The implementations that can be mounted, the reference first.
@@ -281,6 +286,8 @@ pub struct Variant {
     pub about: Name,
     /// What the harness must conclude about it.
     pub expected: Expected,
+    /// The promises of its system that it does not make.
+    pub unpromised: Vec<Name>,
     mount: Mount,
 }
 
@@ -291,8 +298,7 @@ impl Variant {
         about: impl Into<Name>,
         mount: impl Fn(&mut Cloud) + Send + Sync + 'static,
     ) -> Variant {
-        let (name, about) = (name.into(), about.into());
-        Variant { name, about, expected: Expected::Holds, mount: Arc::new(mount) }
+        Variant::new(name.into(), about.into(), Expected::Holds, Arc::new(mount))
     }
 
     /// An implementation of which some storm breaks one of `promises`.
@@ -302,9 +308,19 @@ impl Variant {
         promises: &[&str],
         mount: impl Fn(&mut Cloud) + Send + Sync + 'static,
     ) -> Variant {
-        let (name, about) = (name.into(), about.into());
         let promises = promises.iter().map(|name| Name::from(name.to_string())).collect();
-        Variant { name, about, expected: Expected::Refuted(promises), mount: Arc::new(mount) }
+        let expected = Expected::Refuted(promises);
+        Variant::new(name.into(), about.into(), expected, Arc::new(mount))
+    }
+
+    fn new(name: Name, about: Name, expected: Expected, mount: Mount) -> Variant {
+        Variant { name, about, expected, unpromised: Vec::new(), mount }
+    }
+
+    /// Is not judged by this promise of its system, which it never made.
+    pub fn not_promising(mut self, promise: impl Into<Name>) -> Variant {
+        self.unpromised.push(promise.into());
+        self
     }
 
     /// A number that no other implementation has as long as this one or a clone of it is kept.

@@ -39,7 +39,9 @@ pub fn judge<'a>(
         trace.push(Event { at, actor, kind: EventKind::Calm });
     }
     let run = Run { end: End::Quiet, trace, draws: Vec::new(), steps: 0, crashes: 0, model: None };
-    let mut violations = judge_run(system.promises(), &run);
+    let variant = system.variant(&identity.variant);
+    let variant = variant.ok_or_else(|| DataError::Unknown(identity.clone()))?;
+    let mut violations = judge_run(system.promises_of(variant), &run);
     violations.extend(attempts_are_failures(&run.trace));
     let seen = system.sometimes();
     let seen =

@@ -26,6 +26,7 @@ pub const UPLOADS: &[&Promise] = &[
     &events::STATUSES,
     &events::OWN_LABEL,
     &events::TRACKED,
+    &events::TRACKED_TO_ITS_END,
     &order::STAYS_DELETED,
     &rest::APART,
     &rest::TERMINAL,

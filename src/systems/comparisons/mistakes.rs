@@ -47,4 +47,6 @@ mistakes! {
         breaks nothing;
     HISTORY_BY_TIME = "history-by-time", "the history is in the order of the times at which comparisons began",
         breaks "history is newest first";
+    KEEPS_ONE_STUB = "keeps-one-stub", "the workflow keeps one stub of its object, which is broken once the object was reset",
+        breaks "no workflow fails unheard";
 }

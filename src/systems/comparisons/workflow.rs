@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use thunderhead_sim::workflow::{Backoff, StepConfig, WorkflowEvent};
-use thunderhead_sim::{Body, Env, Error, Step};
+use thunderhead_sim::{Body, Env, Error, Step, Stub};
 
 use super::diff::EnvDiff;
 use super::envelope::SignalEnvelope;
@@ -28,7 +28,9 @@ fn patient() -> StepConfig {
 /// finishes it.
 pub async fn compare(env: Env, event: WorkflowEvent, step: Step) -> Result<Body, Error> {
     let comparison: Comparison = json::read_once(&event.payload)?;
-    let run = Compare { env, step, comparison };
+    let one_stub = mistakes::KEEPS_ONE_STUB.is_made(&env);
+    let kept = one_stub.then(|| env.durable_object(ENVPAIR_DO).get_by_name(&comparison.pair_key));
+    let run = Compare { env, step, comparison, kept };
     match run.to_the_end().await {
         Ok(status) => Ok(json::write(&status)),
         // A step has failed for good. Anything else is the end of this life of the engine, and the
@@ -44,6 +46,8 @@ struct Compare {
     env: Env,
     step: Step,
     comparison: Comparison,
+    /// The stub of every call, where that mistake is made.
+    kept: Option<Stub>,
 }
 
 impl Compare {
@@ -132,7 +136,9 @@ impl Compare {
     ) -> Result<T, Error> {
         let args = json::write(args);
         let answer = self.step.do_with(name, patient(), || {
-            let stub = self.env.durable_object(ENVPAIR_DO).get_by_name(&self.comparison.pair_key);
+            let pair = &self.comparison.pair_key;
+            let new = || self.env.durable_object(ENVPAIR_DO).get_by_name(pair);
+            let stub = self.kept.clone().unwrap_or_else(new);
             let args = args.clone();
             async move { stub.rpc(method, args).await }
         });

@@ -14,7 +14,7 @@ use crate::systems::patience::Patience;
 
 /// With dead letters, of which there are a hundred tries. A message of the other queue is dead before it gets there.
 const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(60), even: 5, longest: Duration::from_secs(3600) };
+    Patience { pause: Duration::from_secs(60), even: 5, longest: Duration::from_secs(3 * 3600) };
 
 /// The two queues it consumes. A dead letter is tried again at leisure: whatever made it fail was
 /// not its own fault, since what is wrong with a message itself is never tried again.

@@ -51,6 +51,8 @@ mistakes! {
         breaks "a label belongs to its bytes";
     TRACKS_NOTHING = "tracks-nothing", "leaves the tracking table to the SDK, which writes after it creates",
         breaks "no workflow is left untracked";
+    TRACKS_THE_RESULT = "tracks-the-result", "the tracking says how the picture fared, and nobody asks how its workflow ended",
+        breaks "a workflow is tracked to its end";
     BELIEVES_EXISTS = "believes-exists", "an instance that is said to exist is not asked how it stands",
         breaks "no row is stuck";
     ABANDONS_SILENTLY = "abandons-silently", "a workflow whose bytes are gone ends, and nobody writes that down",
@@ -76,5 +78,5 @@ mistakes! {
     ANY_ETAG_WILL_DO = "any-etag-will-do", "who has some version of a picture is told that it is the current one",
         breaks "a picture is as R2 holds it";
     ONE_STUB = "one-stub", "the workflow keeps one stub of its agent, which is broken once the agent was reset",
-        breaks "no workflow fails unheard";
+        breaks "no row is stuck";
 }

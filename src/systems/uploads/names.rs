@@ -11,6 +11,8 @@ pub const BUCKET: &str = "images";
 pub const QUEUE: &str = "uploads";
 /// Where messages go that failed too often.
 pub const DEAD_LETTERS: &str = "uploads-dead";
+/// The queue of workflows that are to be asked how they have ended.
+pub const WATCH: &str = "uploads-watch";
 /// The agents, one for each organisation.
 pub const AGENT: &str = "ORGANIZATION";
 /// What operators look at.

@@ -7,6 +7,7 @@
 //! [`Organization::look`]), so a row never goes back.
 
 mod termination;
+mod tracking;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,7 +24,7 @@ use super::ledger::{ClassificationResult, Ledger, UploadStatus, list};
 use super::messages::{Message, Progress};
 use super::mistakes;
 use super::names::{BUCKET, UploadEvent, WORKFLOW, key, workflow_id};
-use super::wire::{ClassificationReport, Deleted, Named, NamedProgress};
+use super::wire::{ClassificationReport, Deleted, Named, NamedProgress, Settle};
 use crate::systems::json;
 
 /// Events whose workflow has ended before it could read the bytes, and how often that was.
@@ -33,11 +34,6 @@ const STOPS: &str = "select stops from Abandoned where eventId = ?";
 const ABANDON: &str = "insert into Abandoned values (?, 1) \
     on conflict (eventId) do update set stops = stops + 1";
 const RESUMED: &str = "delete from Abandoned where eventId = ? and stops = ?";
-/// The SDK writes its row after it has created the instance, and a crash between the two loses it.
-const TRACK: &str = "insert into cf_agents_workflows (id, workflow_id, workflow_name, status) \
-    values (?1, ?1, ?2, 'queued') on conflict (workflow_id) do nothing";
-const ENDED: &str = "update cf_agents_workflows set status = ?, updated_at = unixepoch(), \
-    completed_at = unixepoch() where workflow_id = ? and status <> ?1";
 
 /// The agent, over one of the ledgers.
 pub struct Organization<L> {
@@ -103,6 +99,10 @@ impl<L: Ledger> DurableObject for Organization<L> {
                 }
                 let uploads = list(self.agent.name()?, rows);
                 return Ok(Body::from(uploads.to_string()));
+            }
+            "settle" => {
+                let Settle { event_id } = json::read(&args)?;
+                return Ok(Body::from(self.settle(&event_id).await?.to_string()));
             }
             "migrate" => drop(self.ledger.migrate(self.now())?),
             agents::CALLBACK => self.reported(&args)?,
@@ -184,6 +184,7 @@ impl<L: Ledger> Organization<L> {
     }
 
     async fn start(&self, name: &str, event: &UploadEvent) -> Result<(), Error> {
+        self.watch(&event.id).await?;
         let id = match mistakes::RANDOM_INSTANCE.is_made(&self.env) {
             true => workflow_id(&self.env.unique()),
             false => workflow_id(&event.id),
@@ -215,8 +216,7 @@ impl<L: Ledger> Organization<L> {
 
     /// The bytes that an abandoned workflow did not find are back: the same instance tries again.
     async fn resume(&self, event_id: &str, stops: &Value) -> Result<(), Error> {
-        let id = workflow_id(event_id);
-        match self.agent.restart_workflow(&id).await {
+        match self.restart(event_id).await {
             // If it has stopped again meanwhile, the count has changed, and it stays abandoned.
             Ok(()) => {
                 self.ctx.storage().exec(RESUMED, &[event_id.into(), stops.clone()])?;
@@ -301,11 +301,7 @@ impl<L: Ledger> Organization<L> {
     ) -> Result<(), Error> {
         let id = workflow_id(event_id);
         self.track(&id)?;
-        let ended = match result {
-            ClassificationResult::Classified { .. } => "complete",
-            ClassificationResult::Failed(_) => "errored",
-        };
-        self.ctx.storage().exec(ENDED, &[ended.into(), id.into()])?;
+        self.track_result(&id, result)?;
         let seen = self.ledger.finished(event_id, result, self.now())?;
         let silent = mistakes::TELLS_NO_END.is_made(&self.env);
         match name {
@@ -338,13 +334,6 @@ impl<L: Ledger> Organization<L> {
             }
             _ => Ok(()),
         }
-    }
-
-    fn track(&self, id: &str) -> Result<(), Error> {
-        if mistakes::TRACKS_NOTHING.is_made(&self.env) {
-            return Ok(());
-        }
-        self.ctx.storage().exec(TRACK, &[id.into(), WORKFLOW.into()]).map(|_| ())
     }
 
     fn stops(&self, event_id: &str) -> Result<Option<Value>, Error> {

@@ -21,6 +21,13 @@ pub struct Deleted {
     pub event_time: String,
 }
 
+/// The arguments of a question about the workflow of an event.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settle {
+    pub event_id: String,
+}
+
 /// How far the workflow of a name has come.
 #[derive(Deserialize, Serialize)]
 pub struct NamedProgress {

@@ -11,6 +11,9 @@ use super::facts::{Fact, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
 
+/// The queue that R2 tells of changes, to which others may send too.
+const NOTIFICATIONS: &str = "uploads";
+
 pub static NOTHING_NEW: Promise = Promise::always(
     "a duplicate changes nothing",
     "once every change of a name is acknowledged and its row is final or gone, the row stays as it is until R2's object changes",
@@ -107,7 +110,7 @@ fn every_message(trace: &Trace) -> Result<(), Finding> {
     let mut open: BTreeMap<MessageId, &str> = BTreeMap::new();
     for (_, fact) in facts(trace) {
         match fact {
-            Fact::Told(_, message) | Fact::Sent(message, _) => {
+            Fact::Told(_, message) | Fact::Sent(_, message, _) => {
                 open.insert(message, "was never handled");
             }
             Fact::Settled(message, fate) => match fate {
@@ -132,7 +135,7 @@ fn rejected_once(trace: &Trace) -> Result<(), Finding> {
     let (mut malformed, mut rejected) = (BTreeSet::new(), BTreeSet::new());
     for (at, fact) in facts(trace) {
         match fact {
-            Fact::Sent(message, body) if !is_notification(body) => {
+            Fact::Sent(NOTIFICATIONS, message, body) if !is_notification(body) => {
                 malformed.insert(message.to_string());
             }
             Fact::Rejected(changes) => {

@@ -34,6 +34,12 @@ pub static TRACKED: Promise = Promise::eventually(
     tracked,
 );
 
+pub static TRACKED_TO_ITS_END: Promise = Promise::eventually(
+    "a workflow is tracked to its end",
+    "when all is quiet, the agent's tracking table says of every instance that has ended whether it is complete, errored or terminated, as the platform has it",
+    tracked_to_its_end,
+);
+
 fn one_workflow(trace: &Trace) -> Result<(), Finding> {
     let mut event_of: BTreeMap<&str, String> = BTreeMap::new();
     let mut stored = BTreeSet::new();
@@ -159,6 +165,29 @@ fn tracked(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
+fn tracked_to_its_end(trace: &Trace) -> Result<(), Finding> {
+    // An instance that runs again has not ended.
+    let mut ends: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    for (_, fact) in facts(trace) {
+        match fact {
+            Fact::Runs(id) => drop(ends.insert(id, None)),
+            Fact::Ended(id, how) => drop(ends.insert(id, Some(how))),
+            _ => {}
+        }
+    }
+    let kept = rows(trace);
+    for row in kept.of("cf_agents_workflows") {
+        let (id, status) = (row.text("workflow_id"), row.text("status"));
+        if let Some(Some(how)) = ends.get(id)
+            && *how != status
+        {
+            let message = format!("{id} is {how}, and its agent has it as {status}");
+            return Err(Finding::missing(message).about(named(trace, id)));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,7 +271,31 @@ mod tests {
     fn an_instance_that_its_agent_does_not_know_is_rejected() {
         let mut ran = Story::default();
         assert!(tracked(&ran.created("one", None).trace()).is_err());
-        assert_eq!(tracked(&ran.tracked("one").trace()), Ok(()));
+        assert_eq!(tracked(&ran.tracked("one", "queued").trace()), Ok(()));
         assert!(tracked(&ran.created("two", None).trace()).is_err());
+    }
+
+    #[test]
+    fn an_instance_whose_end_its_agent_has_not_written_down_is_rejected() {
+        for how in ["complete", "errored", "terminated"] {
+            let mut ended = Story::default();
+            ended.created("one", None).tracked("one", "running");
+            assert_eq!(tracked_to_its_end(&ended.trace()), Ok(()), "it has not ended");
+            ended.ends("one", how);
+            assert!(tracked_to_its_end(&ended.trace()).is_err(), "{how}");
+            for said in ["complete", "errored", "terminated", "queued", "paused"] {
+                let trace = ended.clone().tracked("one", said).trace();
+                assert_eq!(tracked_to_its_end(&trace).is_ok(), said == how, "{how}, {said}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_instance_that_runs_again_has_not_ended() {
+        let mut again = Story::default();
+        again.created("one", None).ends("one", "terminated").tracked("one", "queued");
+        assert!(tracked_to_its_end(&again.trace()).is_err());
+        again.runs("one");
+        assert_eq!(tracked_to_its_end(&again.trace()), Ok(()));
     }
 }

@@ -42,8 +42,8 @@ pub enum Fact<'a> {
     Tells(u32, &'a str),
     /// The notification of this call has become a message of the queue.
     Told(u32, MessageId),
-    /// A message was sent by another sender than R2.
-    Sent(MessageId, &'a MessageBody),
+    /// A message was sent to a queue, by another sender than R2.
+    Sent(&'a str, MessageId, &'a MessageBody),
     /// A consumer begins with a message.
     Delivered(MessageId),
     /// The queue has decided about a message.
@@ -53,8 +53,8 @@ pub enum Fact<'a> {
     Create { id: &'a str, params: &'a Body, made: bool, duplicate: bool },
     /// There is an instance of this id.
     Exists(&'a str),
-    /// An instance was terminated.
-    Terminated,
+    /// An instance has ended: how, in the platform's word.
+    Ended(&'a str, &'static str),
     /// A life of an instance begins.
     Runs(&'a str),
     /// The model refuses a picture, and always will.
@@ -184,16 +184,22 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
             Some(Fact::Told(call, *id))
         }
         (
-            Op::Queue(queue::Op::Send { message, .. }),
+            Op::Queue(queue::Op::Send { queue, message }),
             Ok(Reply::Queue(queue::Reply::Sent { id, .. })),
-        ) => Some(Fact::Sent(*id, &message.body)),
+        ) => Some(Fact::Sent(queue, *id, &message.body)),
         (Op::Workflow(workflow::Op::Create { options, .. }), outcome) => Some(Fact::Create {
             id: options.id.as_deref()?,
             params: options.params.as_ref()?,
             made: outcome.is_ok(),
             duplicate: matches!(outcome, Err(Error::Workflow(error)) if error.is_already_exists()),
         }),
-        (Op::Workflow(workflow::Op::Terminate { .. }), Ok(_)) => Some(Fact::Terminated),
+        (Op::Workflow(workflow::Op::Finish { engine, result }), Ok(_)) => {
+            let how = if result.is_ok() { "complete" } else { "errored" };
+            Some(Fact::Ended(&engine.id, how))
+        }
+        (Op::Workflow(workflow::Op::Terminate { id, .. }), Ok(_)) => {
+            Some(Fact::Ended(id, "terminated"))
+        }
         (Op::Workflow(op), Ok(_)) if op.engine().is_none() => op.instance().map(Fact::Exists),
         (Op::Ai(op), Err(Error::Ai(error))) if !error.is_transient() => {
             Some(Fact::Refused(&op.image))

@@ -24,6 +24,8 @@ const LOOKS: u32 = 1_000;
 pub struct Story {
     history: History,
     row: Option<Row>,
+    /// The row of an instance in the tracking table.
+    tracked: Option<Row>,
     calls: u32,
     /// The call of the last who asked for a picture.
     asked: u32,
@@ -153,18 +155,37 @@ impl Story {
         self
     }
 
-    /// The instance for these bytes is terminated.
-    pub fn terminated(&mut self, bytes: &str) -> &mut Story {
-        let (workflow, id) = ("OrganizationWorkflow".into(), event_of(bytes).into());
-        let op = Op::Workflow(workflow::Op::Terminate { workflow, id });
-        self.history.effect_of(op, Ok(Reply::Workflow(workflow::Reply::Done)));
+    /// The instance for these bytes has its row in the tracking table, with this status.
+    pub fn tracked(&mut self, bytes: &str, status: &str) -> &mut Story {
+        let id = Value::from(format!("imgcls_{}", event_of(bytes)));
+        let after = vec![("workflow_id".into(), id), ("status".into(), status.into())];
+        let before = self.tracked.replace(after.clone());
+        self.change("acme", "cf_agents_workflows", before, Some(after))
+    }
+
+    /// The instance for these bytes ends, in the platform's word for how.
+    pub fn ends(&mut self, bytes: &str, how: &str) -> &mut Story {
+        let id: Arc<str> = format!("imgcls_{}", event_of(bytes)).into();
+        let workflow = "OrganizationWorkflow".into();
+        let op = match how {
+            "terminated" => workflow::Op::Terminate { workflow, id },
+            _ => {
+                let engine = workflow::Engine { workflow, id, generation: 1 };
+                let thrown = || workflow::StepError::new("Error", "no");
+                let result = if how == "complete" { Ok(Body::from("null")) } else { Err(thrown()) };
+                workflow::Op::Finish { engine, result }
+            }
+        };
+        let reply = Reply::Workflow(workflow::Reply::Done);
+        self.history.effect_of(Op::Workflow(op), Ok(reply));
         self
     }
 
-    /// The instance for these bytes has its row in the tracking table.
-    pub fn tracked(&mut self, bytes: &str) -> &mut Story {
-        let id = Value::from(format!("imgcls_{}", event_of(bytes)));
-        self.change("acme", "cf_agents_workflows", None, Some(vec![("workflow_id".into(), id)]))
+    /// The instance for these bytes has another life.
+    pub fn runs(&mut self, bytes: &str) -> &mut Story {
+        let host = format!("OrganizationWorkflow/imgcls_{}", event_of(bytes));
+        self.history.push_as(&host, EventKind::Boot { life: 2 });
+        self
     }
 
     /// A workflow reads the object while it holds these bytes.
@@ -226,13 +247,18 @@ impl Story {
     }
 
     /// Somebody begins to ask for the picture, with this header if it has a name.
-    pub fn asks_picture(&mut self, (name, value): (&str, &str)) -> &mut Story {
+    pub fn asks_picture(&mut self, header: (&str, &str)) -> &mut Story {
         self.calls += 1;
+        self.asked = self.calls;
+        self.asks_picture_again(header)
+    }
+
+    /// The request of the last who asked comes once more.
+    pub fn asks_picture_again(&mut self, (name, value): (&str, &str)) -> &mut Story {
         let mut request = Request::new("GET", "/acme/cat.jpg?as=ann@acme", "");
         if !name.is_empty() {
             request.headers.set(name, value);
         }
-        self.asked = self.calls;
         self.history.begins(self.asked, Op::Fetch { to: "web".into(), request });
         self
     }

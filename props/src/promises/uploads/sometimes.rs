@@ -103,7 +103,7 @@ fn exists(trace: &Trace) -> bool {
 }
 
 fn terminated(trace: &Trace) -> bool {
-    facts(trace).any(|(_, fact)| matches!(fact, Fact::Terminated))
+    facts(trace).any(|(_, fact)| matches!(fact, Fact::Ended(_, "terminated")))
 }
 
 fn part_fetched(trace: &Trace) -> bool {
@@ -160,7 +160,7 @@ mod tests {
         let mut one = Story::default();
         one.stored("one", 1).asks_picture(("", "")).gets(Response::new(200, "one"));
         assert!(!terminated(&one.trace()) && !part_fetched(&one.trace()));
-        one.terminated("one").asks_picture(("", "")).gets(Response::new(206, "on"));
+        one.ends("one", "terminated").asks_picture(("", "")).gets(Response::new(206, "on"));
         assert!(terminated(&one.trace()) && part_fetched(&one.trace()));
     }
 

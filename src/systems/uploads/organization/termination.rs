@@ -56,7 +56,7 @@ impl<L: Ledger> Organization<L> {
             Err(error) => return Err(error),
         };
         match (status.status, self.stops(event_id)?) {
-            (Instance::Terminated, _) => self.agent.restart_workflow(&id).await?,
+            (Instance::Terminated, _) => self.restart(event_id).await?,
             (ended, Some(stops)) if ended.is_final() => self.resume(event_id, &stops).await?,
             _ => self.take_over(name, event_id, &status)?,
         }

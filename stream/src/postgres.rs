@@ -151,12 +151,28 @@ impl Store for PostgresStore {
         let rows = self.rows(statements::CLAIM, &params).await?;
         let claims = rows.iter().map(|row| {
             let (message, processor) = (message(row)?, processor.to_owned());
-            let [until, attempt, failures] =
-                [0, 1, 2].map(|column| get(row, RECORD_COLUMNS + column));
-            let (until, attempt, failures) = (until?, attempt?, failures?);
-            Ok(Claim { message, processor, until, attempt, failures })
+            let number = |column| get(row, RECORD_COLUMNS + column);
+            Ok(Claim {
+                message,
+                processor,
+                until: number(0)?,
+                attempt: number(1)?,
+                failures: number(2)?,
+                vanished: number(3)?,
+                deaths: number(4)?,
+            })
         });
         Ok(Claim::in_order(claims.collect::<Result<_, Error>>()?))
+    }
+
+    async fn begin(&self, claim: &Claim) -> Result<bool, Error> {
+        self.happened(statements::BEGIN, &held(claim)).await
+    }
+
+    async fn came_back(&self, claim: &Claim) -> Result<bool, Error> {
+        let Claim { message, attempt, .. } = claim;
+        let params = [text(&message.workflow_id), number(&message.position), number(attempt)];
+        self.happened(statements::CAME_BACK, &params).await
     }
 
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error> {

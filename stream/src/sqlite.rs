@@ -198,13 +198,25 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Claim>, Error> {
         let until = now.saturating_add(lease);
         let rows = self.rows(statements::CLAIM, params![processor, now, until, limit], |row| {
-            Ok((record(row)?, row.get(RECORD_COLUMNS)?, row.get(RECORD_COLUMNS + 1)?))
+            let number = |column| row.get(RECORD_COLUMNS + column);
+            Ok((record(row)?, [number(0)?, number(1)?, number(2)?, number(3)?]))
         })?;
-        let claims = rows.into_iter().map(|(record, attempt, failures)| {
+        let claims = rows.into_iter().map(|(record, [attempt, failures, vanished, deaths])| {
             let (message, processor) = (record.try_into()?, processor.to_owned());
-            Ok(Claim { message, processor, until, attempt, failures })
+            Ok(Claim { message, processor, until, attempt, failures, vanished, deaths })
         });
         Ok(Claim::in_order(claims.collect::<Result<_, Error>>()?))
+    }
+
+    async fn begin(&self, claim: &Claim) -> Result<bool, Error> {
+        let (command, processor, attempt) = (&claim.message, &claim.processor, claim.attempt);
+        let params = params![command.workflow_id, command.position, processor, attempt];
+        self.happened(statements::BEGIN, params)
+    }
+
+    async fn came_back(&self, claim: &Claim) -> Result<bool, Error> {
+        let params = params![claim.message.workflow_id, claim.message.position, claim.attempt];
+        self.happened(statements::CAME_BACK, params)
     }
 
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error> {

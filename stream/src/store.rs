@@ -48,6 +48,14 @@ pub trait Store {
         limit: u32,
     ) -> Result<Vec<Claim>, Error>;
 
+    /// Notes that a claim is about to be carried out. If nobody hears of it from then on, it counts as a death.
+    /// Answers false, and changes nothing, when the lease is not held any more.
+    async fn begin(&self, claim: &Claim) -> Result<bool, Error>;
+
+    /// Says that whoever had begun a claim is alive, though it has lost the lease: claims before this moment are
+    /// neither vanished nor deaths any more. Answers whether the command is still pending.
+    async fn came_back(&self, claim: &Claim) -> Result<bool, Error>;
+
     /// Sets the flag of a command from false to true, and says whether it was this call that did.
     /// Its lease and its failures are forgotten.
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error>;
@@ -67,15 +75,15 @@ pub trait Store {
         now: i64,
     ) -> Result<bool, Error>;
 
-    /// Gives a lease back unused, as if the command had not been claimed: it is due again at `now`.
-    /// Answers false, and changes nothing, when the lease is not held any more.
+    /// Gives a lease back unused: the command is due again at `now`, and this claim is neither vanished nor a death.
+    /// Its number is not given out again. Answers false, and changes nothing, when the lease is not held any more.
     async fn release(&self, claim: &Claim, now: i64) -> Result<bool, Error>;
 
     /// Commands that are parked, in order of [`Message::key`], beginning behind `after`.
     async fn parked(&self, after: Option<&Key>, limit: u32) -> Result<Vec<Parked>, Error>;
 
-    /// Makes a parked command due at `now`, as if it had never been claimed, and says whether it was
-    /// parked.
+    /// Makes a parked command due at `now`, its failures forgotten, and says whether it was parked.
+    /// Claims are counted on.
     async fn unpark(&self, command: &Key, now: i64) -> Result<bool, Error>;
 }
 
@@ -92,15 +100,14 @@ pub struct Claim {
     pub attempt: i64,
     /// How many claims before ended with a failure that was recorded.
     pub failures: i64,
+    /// How many claims in a row before this one ended with nobody hearing of it: the processor died, or was so slow
+    /// that its lease ran out.
+    pub vanished: i64,
+    /// How many of those had begun ([`Store::begin`]).
+    pub deaths: i64,
 }
 
 impl Claim {
-    /// How many claims before ended with nobody hearing of it: the processor died, or was so slow
-    /// that its lease ran out.
-    pub fn vanished(&self) -> i64 {
-        self.attempt - 1 - self.failures
-    }
-
     /// Claims in the order in which a store answers.
     pub fn in_order(mut claims: Vec<Claim>) -> Vec<Claim> {
         claims.sort_by_cached_key(|claim| claim.message.key());

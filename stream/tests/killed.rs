@@ -124,12 +124,13 @@ async fn process(server: &str) {
     let mut hotel = connect(&config(EFFECTS)).await.unwrap();
     let mut random = Random(u64::from(std::process::id()));
     let stands_still = std::env::var_os(STANDS_STILL).is_some();
-    let processor = Processor {
+    let mut processor = Processor {
         name: format!("processor-{}", std::process::id()),
         lease_ms: 1_000,
         batch: 10,
         backoff: Backoff { first_ms: 10, longest_ms: 100, max_failures: 1_000 },
-        max_vanished: 1_000,
+        max_deaths: 1_000,
+        untold: None,
     };
     loop {
         let handler = async |command: &Message| {

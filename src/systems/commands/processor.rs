@@ -58,10 +58,9 @@ const LEASE_MS: i64 = 15_000;
 /// A command that fails by itself is parked at its eighth failure, after two minutes and more. One that fails because a
 /// database is in trouble is not parked, though that may last for days.
 const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 3_600_000, max_failures: 8 };
-/// More claims of one command than can vanish in three days of weather, when each of four processors claims once in
-/// seventeen minutes. A command that kills its processor is parked within a day all the same, because it is claimed
-/// again as soon as its lease ends.
-const MAX_VANISHED: i64 = 2_000;
+/// A command that kills its processor is parked after ten deaths in a row. Until one of four processors is heard of, each
+/// of them can be waiting for an answer, and crashes can have struck three more: that is fewer.
+const MAX_DEATHS: i64 = 10;
 
 /// Adds the hosts, and what this way of working needs.
 pub fn mount(cloud: &mut Cloud, approach: Approach) {
@@ -106,11 +105,12 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
         Approach::Reference => (SHIFT, PAUSE_AFTER_FAILURE),
         _ => (SHORT_SHIFT, Duration::MAX),
     };
+    let mut processor = processor(env, name);
     let mut pause = SOON;
     while pause <= shift {
         let mut done = 0;
         let turn = match approach {
-            Approach::Reference => reference(env, name, &mut done).await,
+            Approach::Reference => reference(env, &mut processor, &mut done).await,
             Approach::ExecuteThenMark => flagged::execute_then_mark(env, &mut done).await,
             Approach::MarkThenExecute => flagged::mark_then_execute(env, &mut done).await,
             Approach::AdvisoryLocks { stable } => session.turn(stable, &mut done).await,
@@ -129,14 +129,22 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
     }
 }
 
-async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), CheckOutError> {
-    let processor = Processor {
+fn processor(env: &Env, name: &str) -> Processor {
+    Processor {
         name: name.into(),
         lease_ms: if mistakes::NO_LEASE.is_made(env) { 1 } else { LEASE_MS },
         batch: BATCH,
         backoff: Backoff { max_failures: max_failures(env), ..BACKOFF },
-        max_vanished: MAX_VANISHED,
-    };
+        max_deaths: MAX_DEATHS,
+        untold: None,
+    }
+}
+
+async fn reference(
+    env: &Env,
+    processor: &mut Processor,
+    done: &mut usize,
+) -> Result<(), CheckOutError> {
     let poisoned = Cell::new(false);
     let handler = async |message: &Message| {
         let silent = poisoned.get() && mistakes::SILENT_BEHIND_POISON.is_made(env);
@@ -149,8 +157,12 @@ async fn reference(env: &Env, name: &str, done: &mut usize) -> Result<(), CheckO
         })
     };
     let turn = processor.turn(&D1Store::new(env), || now(env), handler).await?;
-    *done += turn.claimed;
-    Ok(())
+    *done += turn.marked + turn.failed + turn.parked;
+    match turn.claimed > 0 && *done == 0 {
+        // No reason to be back soon, and none to go home.
+        true => Err(CheckOutError::Unavailable("the claims came to nothing".into())),
+        false => Ok(()),
+    }
 }
 
 /// The handler of the reference. It tells the workflow how the command ended, unless it makes the mistake to be silent.

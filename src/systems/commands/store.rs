@@ -16,7 +16,7 @@ use super::names::STREAMS;
 /// rows of an older database is left out: there is none.
 pub fn migrations() -> impl Iterator<Item = &'static str> {
     let steps = schema::MIGRATIONS.iter().flat_map(|migration| migration.statements).copied();
-    steps.filter(|sql| sql.starts_with("CREATE")).chain([STATES])
+    steps.filter(|sql| sql.starts_with("CREATE") || sql.starts_with("ALTER")).chain([STATES])
 }
 
 const STATES: &str = "create table workflow_states (
@@ -165,11 +165,26 @@ impl Store for D1Store {
         let bindings = vec![processor.into(), now.into(), until.into(), limit.into()];
         let claimed = self.query(statements::CLAIM, bindings).await?;
         let claims = claimed.results.iter().map(|row| {
-            let (attempt, failures) = (integer(row, "attempts"), integer(row, "failures"));
-            let processor = processor.to_string();
-            Ok(Claim { message: message(row)?, processor, until, attempt, failures })
+            Ok(Claim {
+                message: message(row)?,
+                processor: processor.to_string(),
+                until,
+                attempt: integer(row, "attempts"),
+                failures: integer(row, "failures"),
+                vanished: integer(row, "vanished"),
+                deaths: integer(row, "deaths"),
+            })
         });
         Ok(Claim::in_order(claims.collect::<Result<_, Error>>()?))
+    }
+
+    async fn begin(&self, claim: &Claim) -> Result<bool, Error> {
+        self.happened(statements::BEGIN, held(claim)).await
+    }
+
+    async fn came_back(&self, claim: &Claim) -> Result<bool, Error> {
+        let bindings = [key(&claim.message.key()), vec![claim.attempt.into()]].concat();
+        self.happened(statements::CAME_BACK, bindings).await
     }
 
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error> {

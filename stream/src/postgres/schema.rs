@@ -28,6 +28,7 @@ pub const RECORD_VERSION: &str = "INSERT INTO stream_migrations (version, name) 
 pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "messages", statements: MESSAGES },
     Migration { version: 2, name: "deliveries", statements: DELIVERIES },
+    Migration { version: 3, name: "deaths", statements: DEATHS },
 ];
 
 /// Brings a database up to date, or refuses one that is newer.
@@ -134,6 +135,35 @@ BEGIN
 END $$",
     "CREATE TRIGGER command_processed AFTER UPDATE OF processed ON workflow_messages
     FOR EACH ROW WHEN (OLD.processed <> NEW.processed) EXECUTE FUNCTION command_processed()",
+];
+
+/// What tells a command that kills its processor from one whose processors die of something else: how many
+/// claims in a row vanished, whether the present one has begun, and how many of those that vanished had.
+///
+/// Whoever deletes messages deletes what is known about carrying them out. A row without its message would be claimed
+/// in vain, and would be in the way of a new message in its place.
+const DEATHS: &[&str] = &[
+    "ALTER TABLE command_deliveries
+    ADD COLUMN vanished BIGINT NOT NULL DEFAULT 0,
+    ADD COLUMN begun BOOLEAN NOT NULL DEFAULT false,
+    ADD COLUMN deaths BIGINT NOT NULL DEFAULT 0",
+    "DELETE FROM command_deliveries AS d WHERE NOT EXISTS (SELECT 1 FROM workflow_messages AS m
+    WHERE m.workflow_id = d.workflow_id AND m.position = d.position)",
+    "CREATE FUNCTION command_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM command_deliveries AS d USING removed AS m
+    WHERE d.workflow_id = m.workflow_id AND d.position = m.position AND m.processed = false;
+    RETURN NULL;
+END $$",
+    "CREATE TRIGGER command_deleted AFTER DELETE ON workflow_messages
+    REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION command_deleted()",
+    "CREATE FUNCTION commands_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM command_deliveries;
+    RETURN NULL;
+END $$",
+    "CREATE TRIGGER commands_truncated AFTER TRUNCATE ON workflow_messages
+    FOR EACH STATEMENT EXECUTE FUNCTION commands_truncated()",
 ];
 
 /// What a handler's database needs: the commands whose effect it holds.

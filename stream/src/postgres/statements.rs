@@ -92,7 +92,8 @@ pub const PENDING_OF_ONE: &str = concat!(
 );
 
 /// Processor, now, length of the lease, limit. Leases commands that nobody else is about to lease
-/// or to mark: messages, and then end of the lease, attempt and failures.
+/// or to mark: messages, and then end of the lease, attempt, failures, vanished and deaths. A lease
+/// that nobody has ended has vanished.
 pub const CLAIM: &str = concat!(
     "WITH due AS MATERIALIZED (
     SELECT workflow_id, position FROM command_deliveries
@@ -104,14 +105,28 @@ pub const CLAIM: &str = concat!(
     UPDATE command_deliveries AS d
     SET leased_by = $1, due_ms = ",
     now!("$2"),
-    " + $3, attempts = attempts + 1
+    " + $3, attempts = attempts + 1, vanished = vanished + (leased_by IS NOT NULL)::int,
+        deaths = deaths + begun::int, begun = false
     FROM due WHERE d.workflow_id = due.workflow_id AND d.position = due.position
-    RETURNING d.workflow_id, d.position, d.due_ms, d.attempts, d.failures
+    RETURNING d.workflow_id, d.position, d.due_ms, d.attempts, d.failures, d.vanished,
+        d.deaths
 ) SELECT ",
     columns!(),
-    ", leased.due_ms, leased.attempts, leased.failures FROM leased
+    ", leased.due_ms, leased.attempts, leased.failures, leased.vanished, leased.deaths FROM leased
 JOIN workflow_messages AS m ON m.workflow_id = leased.workflow_id AND m.position = leased.position"
 );
+
+/// Workflow, position, processor, attempt. Returns a row if the lease was still held.
+pub const BEGIN: &str = "
+UPDATE command_deliveries SET begun = true
+WHERE workflow_id = $1 AND position = $2 AND leased_by = $3 AND attempts = $4
+RETURNING position";
+
+/// Workflow, position, attempt. Returns a row if it was claimed so often.
+pub const CAME_BACK: &str = "
+UPDATE command_deliveries SET vanished = 0, deaths = 0
+WHERE workflow_id = $1 AND position = $2 AND attempts >= $3
+RETURNING position";
 
 /// Workflow, position, now. Returns a row if it set the flag.
 pub const MARK_PROCESSED: &str = concat!(
@@ -129,7 +144,8 @@ RETURNING processed";
 /// Workflow, position, processor, attempt, error, now, pause, whether to park. Returns a row if the
 /// lease was still held.
 pub const RECORD_FAILURE: &str = concat!(
-    "UPDATE command_deliveries SET leased_by = NULL, failures = failures + 1, error = $5, due_ms = ",
+    "UPDATE command_deliveries SET leased_by = NULL, vanished = 0, begun = false, deaths = 0,
+    failures = failures + 1, error = $5, due_ms = ",
     now!("$6"),
     " + $7, parked_ms = CASE WHEN $8 THEN ",
     now!("$6"),
@@ -139,7 +155,7 @@ RETURNING position"
 
 /// Workflow, position, processor, attempt, now. Returns a row if the lease was still held.
 pub const RELEASE: &str = concat!(
-    "UPDATE command_deliveries SET leased_by = NULL, attempts = attempts - 1, due_ms = ",
+    "UPDATE command_deliveries SET leased_by = NULL, begun = false, due_ms = ",
     now!("$5"),
     " WHERE workflow_id = $1 AND position = $2 AND leased_by = $3 AND attempts = $4
 RETURNING position"
@@ -159,7 +175,7 @@ ORDER BY d.workflow_id, d.position LIMIT $3"
 
 /// Workflow, position, now. Returns a row if it was parked.
 pub const UNPARK: &str = concat!(
-    "UPDATE command_deliveries SET parked_ms = NULL, attempts = 0, failures = 0, due_ms = ",
+    "UPDATE command_deliveries SET parked_ms = NULL, failures = 0, due_ms = ",
     now!("$3"),
     " WHERE workflow_id = $1 AND position = $2 AND parked_ms IS NOT NULL RETURNING position"
 );

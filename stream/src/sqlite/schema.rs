@@ -19,6 +19,7 @@ pub const RECORD_VERSION: &str = "INSERT INTO stream_migrations (version, name) 
 pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "messages", statements: MESSAGES },
     Migration { version: 2, name: "deliveries", statements: DELIVERIES },
+    Migration { version: 3, name: "deaths", statements: DEATHS },
 ];
 
 /// The messages. Times are text with milliseconds, in UTC.
@@ -90,6 +91,25 @@ BEGIN
     INSERT INTO command_deliveries (workflow_id, position, due_ms)
     VALUES (NEW.workflow_id, NEW.position,
             CAST(round(unixepoch(NEW.created_at, 'subsec') * 1000) AS INTEGER));
+END",
+];
+
+/// What tells a command that kills its processor from one whose processors die of something else: how many
+/// claims in a row vanished, whether the present one has begun, and how many of those that vanished had.
+///
+/// Whoever deletes messages deletes what is known about carrying them out. A row without its message would be claimed
+/// in vain, and would be in the way of a new message in its place.
+const DEATHS: &[&str] = &[
+    "ALTER TABLE command_deliveries ADD COLUMN vanished INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE command_deliveries ADD COLUMN begun INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE command_deliveries ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0",
+    "DELETE FROM command_deliveries WHERE NOT EXISTS (SELECT 1 FROM workflow_messages AS m
+    WHERE m.workflow_id = command_deliveries.workflow_id
+        AND m.position = command_deliveries.position)",
+    "CREATE TRIGGER command_deleted AFTER DELETE ON workflow_messages WHEN OLD.processed = 0
+BEGIN
+    DELETE FROM command_deliveries
+    WHERE workflow_id = OLD.workflow_id AND position = OLD.position;
 END",
 ];
 

@@ -83,9 +83,10 @@ macro_rules! of_message {
 }
 
 /// Processor, now, end of the lease, limit. Leases commands, in no order: messages, and then
-/// attempt and failures.
+/// attempt, failures, vanished and deaths. A lease that nobody has ended has vanished.
 pub const CLAIM: &str = concat!(
-    "UPDATE command_deliveries SET leased_by = ?1, due_ms = ?3, attempts = attempts + 1
+    "UPDATE command_deliveries SET leased_by = ?1, due_ms = ?3, attempts = attempts + 1,
+    vanished = vanished + (leased_by IS NOT NULL), deaths = deaths + begun, begun = 0
 WHERE rowid IN (SELECT rowid FROM command_deliveries
     WHERE parked_ms IS NULL AND due_ms <= ?2 ORDER BY due_ms, workflow_id, position LIMIT ?4)
 RETURNING workflow_id, position, 'Command' AS kind, 'Output' AS direction, ",
@@ -98,8 +99,20 @@ RETURNING workflow_id, position, 'Command' AS kind, 'Output' AS direction, ",
     of_message!("m.message_metadata"),
     " AS message_metadata, 0 AS processed, ",
     of_message!("CAST(round(unixepoch(m.created_at, 'subsec') * 1000) AS INTEGER)"),
-    " AS created_at, NULL AS processed_at, attempts, failures"
+    " AS created_at, NULL AS processed_at, attempts, failures, vanished, deaths"
 );
+
+/// Workflow, position, processor, attempt. Returns a row if the lease was still held.
+pub const BEGIN: &str = "
+UPDATE command_deliveries SET begun = 1
+WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
+RETURNING position";
+
+/// Workflow, position, attempt. Returns a row if it was claimed so often.
+pub const CAME_BACK: &str = "
+UPDATE command_deliveries SET vanished = 0, deaths = 0
+WHERE workflow_id = ?1 AND position = ?2 AND attempts >= ?3
+RETURNING position";
 
 /// Workflow, position, now. Returns a row if it set the flag.
 pub const MARK_PROCESSED: &str = "
@@ -119,13 +132,13 @@ RETURNING processed";
 pub const RECORD_FAILURE: &str = "
 UPDATE command_deliveries
 SET leased_by = NULL, failures = failures + 1, error = ?5, due_ms = ?6,
-    parked_ms = CASE WHEN ?7 THEN ?6 END
+    parked_ms = CASE WHEN ?7 THEN ?6 END, vanished = 0, begun = 0, deaths = 0
 WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
 RETURNING position";
 
 /// Workflow, position, processor, attempt, now. Returns a row if the lease was still held.
 pub const RELEASE: &str = "
-UPDATE command_deliveries SET leased_by = NULL, attempts = attempts - 1, due_ms = ?5
+UPDATE command_deliveries SET leased_by = NULL, begun = 0, due_ms = ?5
 WHERE workflow_id = ?1 AND position = ?2 AND leased_by = ?3 AND attempts = ?4
 RETURNING position";
 
@@ -143,7 +156,7 @@ ORDER BY d.workflow_id, d.position LIMIT ?3"
 
 /// Workflow, position, now. Returns a row if it was parked.
 pub const UNPARK: &str = "
-UPDATE command_deliveries SET parked_ms = NULL, attempts = 0, failures = 0, due_ms = ?3
+UPDATE command_deliveries SET parked_ms = NULL, failures = 0, due_ms = ?3
 WHERE workflow_id = ?1 AND position = ?2 AND parked_ms IS NOT NULL
 RETURNING position";
 

@@ -4,6 +4,7 @@
 
 mod appending;
 mod claiming;
+mod deleting;
 mod failing;
 mod marking;
 mod pending;
@@ -59,7 +60,8 @@ on_every_database! {
         what_has_been_due_for_longest_is_claimed_first,
         a_command_of_tomorrow_is_not_due_today,
         those_that_claim_at_once_share_nothing_and_leave_nothing,
-        a_released_command_is_as_if_never_claimed;
+        a_claim_that_had_begun_when_it_vanished_is_a_death,
+        a_released_command_is_due_and_its_attempt_is_not_given_out_again;
     failing:
         a_failed_command_is_due_after_its_pause,
         a_failure_of_an_old_lease_changes_nothing,
@@ -71,7 +73,13 @@ on_every_database! {
         every_command_is_carried_out_and_marked,
         a_poison_command_does_not_hold_up_the_others,
         what_is_to_blame_for_a_passing_failure_is_waited_for,
-        a_command_that_kills_its_processor_is_parked_alone;
+        a_command_that_kills_its_processor_is_parked_alone,
+        lost_claims_park_nothing_that_nobody_has_begun,
+        what_is_not_begun_when_the_lease_ends_is_given_back,
+        who_is_only_slow_is_not_dead,
+        a_store_that_cannot_be_told_is_told_in_the_next_turn;
+    deleting:
+        a_deleted_workflow_takes_its_commands_with_it;
 }
 
 /// A moment to begin from.

@@ -21,6 +21,8 @@ const WORKFLOWS: [&str; 3] = ["b", "B", "a"];
 enum Ask {
     Append { workflow: usize, off: i64, ids: Vec<(u8, Kind, Direction)> },
     Claim { processor: u8, lease: i64, limit: u32 },
+    Begin(usize),
+    ComeBack(usize),
     Mark(usize),
     Unmark(usize),
     Fail { claim: usize, pause: Option<i64> },
@@ -40,6 +42,8 @@ fn ask() -> impl Strategy<Value = Ask> {
             .prop_map(|(workflow, off, ids)| Ask::Append { workflow, off, ids }),
         4 => (0..2_u8, 0..30_i64, 0..4_u32)
             .prop_map(|(processor, lease, limit)| Ask::Claim { processor, lease, limit }),
+        2 => any::<usize>().prop_map(Ask::Begin),
+        1 => any::<usize>().prop_map(Ask::ComeBack),
         3 => any::<usize>().prop_map(Ask::Mark),
         1 => any::<usize>().prop_map(Ask::Unmark),
         3 => (any::<usize>(), prop::option::of(0..30_i64))
@@ -78,6 +82,14 @@ async fn agree(store: &impl Store, asks: &[Ask]) {
                 let answer = store.claim(&processor, now, *lease, *limit).await.unwrap();
                 assert_eq!(answer, model.claim(&processor, now, *lease, *limit), "{context}");
                 claims.extend(answer);
+            }
+            Ask::Begin(claim) => {
+                let Some(claim) = claims.get(claim % claims.len().max(1)) else { continue };
+                assert_eq!(store.begin(claim).await, Ok(model.begin(claim)), "{context}");
+            }
+            Ask::ComeBack(claim) => {
+                let Some(claim) = claims.get(claim % claims.len().max(1)) else { continue };
+                assert_eq!(store.came_back(claim).await, Ok(model.came_back(claim)), "{context}");
             }
             Ask::Mark(index) => {
                 let key = place(*index);

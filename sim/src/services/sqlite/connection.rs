@@ -177,7 +177,7 @@ impl Connection {
         {
             return Ok(ResultSet { last_row_id: self.last_insert_rowid(), ..answer.clone() });
         }
-        let alters = statement.kind == Kind::Schema && !adds_column(statement.sql);
+        let alters = statement.kind == Kind::Schema && !statement.adds_column();
         if alters {
             let removed = self.shared.as_internal(|| capture::remove(self.raw()));
             removed.expect("our own triggers can be dropped");
@@ -306,14 +306,6 @@ impl Connection {
         let version = self.read_schema_version(&any);
         std::mem::replace(&mut self.schema_version, version) != version
     }
-}
-
-/// Whether a statement adds a column and does nothing else to a table. Our triggers are not in its way, and objects try
-/// it at the beginning of every life.
-fn adds_column(sql: &str) -> bool {
-    let sql = sql.to_ascii_lowercase();
-    let words: Vec<&str> = sql.split_ascii_whitespace().collect();
-    words.starts_with(&["alter", "table"]) && words.get(3) == Some(&"add")
 }
 
 /// How many rows a statement has looked at: an estimate, since SQLite does not say. It has to go

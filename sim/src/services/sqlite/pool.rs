@@ -22,7 +22,7 @@ thread_local! {
     static SCHEMAS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What a database is after a sequence of `CREATE` statements and nothing else.
+/// What a database is after a sequence of statements that create something or add a column, and nothing else.
 #[derive(Default)]
 pub(super) struct Schema {
     statements: Vec<Arc<str>>,
@@ -52,7 +52,7 @@ impl Schema {
         self: &Rc<Schema>,
         statement: &Statement<'_>,
     ) -> Result<Option<(Rc<Schema>, ResultSet)>, Error> {
-        if statement.kind != Kind::Create {
+        if statement.kind != Kind::Create && !statement.adds_column() {
             return Ok(None);
         }
         if let Some(next) = self.next.borrow().get(statement.sql) {

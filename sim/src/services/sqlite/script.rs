@@ -53,6 +53,17 @@ impl Statement<'_> {
     pub fn changes_schema(&self) -> bool {
         matches!(self.kind, Kind::Create | Kind::Schema)
     }
+
+    /// Whether it adds a column and does nothing else to a table. Our triggers are not in its way, and objects try it
+    /// at the beginning of every life.
+    pub fn adds_column(&self) -> bool {
+        if self.kind != Kind::Schema {
+            return false;
+        }
+        let sql = self.sql.to_ascii_lowercase();
+        let words: Vec<&str> = sql.split_ascii_whitespace().collect();
+        words.starts_with(&["alter", "table"]) && words.get(3) == Some(&"add")
+    }
 }
 
 /// More different texts than any application has; beyond it the memory begins anew.

@@ -12,7 +12,8 @@ pub async fn a_failed_command_is_due_after_its_pause(fixture: &impl Fixture) {
         let now = T0 + failures * 50;
         let claims = store.claim("p", now, 1_000, 1).await.unwrap();
         assert_eq!((claims[0].attempt, claims[0].failures), (failures + 1, failures));
-        assert_eq!(claims[0].vanished(), 0);
+        assert_eq!((claims[0].vanished, claims[0].deaths), (0, 0));
+        assert_eq!(store.begin(&claims[0]).await, Ok(true));
         let next = Next::RetryAfter(50);
         assert_eq!(store.record_failure(&claims[0], "not today\0", next, now).await, Ok(true));
         assert_eq!(store.record_failure(&claims[0], "twice", next, now).await, Ok(false));
@@ -63,7 +64,7 @@ pub async fn a_parked_command_waits_until_it_is_unparked(fixture: &impl Fixture)
     assert_eq!(store.parked(None, 10).await, Ok(vec![]));
     assert_eq!(claim(&store, "p", T0 + 19, 10).await, [""; 0]);
     let claims = store.claim("p", T0 + 20, 10, 1).await.unwrap();
-    assert_eq!((claims[0].attempt, claims[0].failures, claims[0].vanished()), (1, 0, 0));
+    assert_eq!((claims[0].attempt, claims[0].failures, claims[0].vanished), (2, 0, 0));
     // A parked command can be marked by someone who knows better, and is parked no more.
     store.record_failure(&claims[0], "no", Next::Park, T0).await.unwrap();
     assert_eq!(store.mark_command_processed(&key("w/1"), T0).await, Ok(true));

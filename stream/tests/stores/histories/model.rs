@@ -20,6 +20,9 @@ struct Delivery {
     due: i64,
     attempts: i64,
     failures: i64,
+    vanished: i64,
+    begun: bool,
+    deaths: i64,
     lease: Option<(String, i64)>,
     parked_at: Option<i64>,
 }
@@ -88,6 +91,8 @@ impl Model {
         let claims = keys.into_iter().map(|(_, key)| {
             let delivery = self.deliveries.get_mut(&key).unwrap();
             delivery.attempts += 1;
+            delivery.vanished += i64::from(delivery.lease.is_some());
+            delivery.deaths += i64::from(std::mem::take(&mut delivery.begun));
             delivery.due = now + lease;
             delivery.lease = Some((processor.to_owned(), delivery.attempts));
             Claim {
@@ -96,6 +101,8 @@ impl Model {
                 until: now + lease,
                 attempt: delivery.attempts,
                 failures: delivery.failures,
+                vanished: delivery.vanished,
+                deaths: delivery.deaths,
             }
         });
         claims.collect()
@@ -122,10 +129,24 @@ impl Model {
         held.then_some(delivery)
     }
 
+    pub fn begin(&mut self, claim: &Claim) -> bool {
+        self.held(claim).map(|delivery| delivery.begun = true).is_some()
+    }
+
+    pub fn came_back(&mut self, claim: &Claim) -> bool {
+        let delivery = self.deliveries.get_mut(&claim.message.key());
+        let Some(delivery) = delivery.filter(|known| known.attempts >= claim.attempt) else {
+            return false;
+        };
+        (delivery.vanished, delivery.deaths) = (0, 0);
+        true
+    }
+
     pub fn fail(&mut self, claim: &Claim, next: Next, now: i64) -> bool {
         let Some(delivery) = self.held(claim) else { return false };
         delivery.failures += 1;
         delivery.lease = None;
+        (delivery.vanished, delivery.begun, delivery.deaths) = (0, false, 0);
         match next {
             Next::RetryAfter(pause) => delivery.due = now + pause,
             Next::Park => delivery.parked_at = Some(now),
@@ -135,7 +156,7 @@ impl Model {
 
     pub fn release(&mut self, claim: &Claim, now: i64) -> bool {
         let Some(delivery) = self.held(claim) else { return false };
-        delivery.attempts -= 1;
+        delivery.begun = false;
         delivery.lease = None;
         delivery.due = now;
         true
@@ -159,7 +180,7 @@ impl Model {
         if delivery.parked_at.is_none() {
             return false;
         }
-        *delivery = Delivery { due: now, ..Delivery::default() };
+        *delivery = Delivery { due: now, attempts: delivery.attempts, ..Delivery::default() };
         true
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 
-use thunderhead_stream::postgres::{Clock, Settings};
+use thunderhead_stream::postgres::{Clock, Settings, connect};
 use thunderhead_stream::{PostgresStore, SqliteStore, Store};
 
 use super::cluster::{Cluster, empty_directory};
@@ -20,6 +20,9 @@ pub trait Fixture: Sync {
 
     /// Opens one more connection.
     async fn open(&self) -> Self::Store;
+
+    /// Runs a statement of somebody else's.
+    async fn execute(&self, sql: &str);
 }
 
 /// A SQLite database in a file of its own.
@@ -42,6 +45,10 @@ impl Fixture for Sqlite {
         // Those who wait for the one lock that there is are many, and the disk may be slow.
         let patience = Duration::from_secs(120);
         SqliteStore::open_with(&self.directory.join("stream.sqlite"), patience).unwrap()
+    }
+
+    async fn execute(&self, sql: &str) {
+        self.open().await.connection().execute_batch(sql).unwrap();
     }
 }
 
@@ -79,6 +86,10 @@ impl Fixture for Postgres {
     async fn open(&self) -> PostgresStore {
         PostgresStore::connect(&self.settings).await.unwrap()
     }
+
+    async fn execute(&self, sql: &str) {
+        connect(&self.settings).await.unwrap().batch_execute(sql).await.unwrap();
+    }
 }
 
 /// A database behind a pooler: every transaction may be on another connection of the server, of which there are
@@ -109,6 +120,10 @@ impl Fixture for Pooled {
 
     async fn open(&self) -> PostgresStore {
         PostgresStore::connect(&self.settings).await.unwrap()
+    }
+
+    async fn execute(&self, sql: &str) {
+        connect(&self.settings).await.unwrap().batch_execute(sql).await.unwrap();
     }
 }
 

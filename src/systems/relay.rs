@@ -55,7 +55,7 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 });
 
 const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(2), even: 40, longest: Duration::from_secs(2 * 3600) };
+    Patience { pause: Duration::from_secs(2), even: 40, longest: Duration::from_secs(6 * 3600) };
 
 fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue(

@@ -18,10 +18,10 @@ use super::probe::probe;
 use super::wire::{Comparison, ComparisonStatus, FailComparison, SaveProbe, SaveResult, Side};
 use crate::systems::json;
 
-/// What must reach the object is tried for half a day: 10 s after the first failure, then 20 s, 30 s…
+/// What must reach the object is tried for three days and more: 10 s after the first failure, then 20 s, 30 s…
 /// A probe that fails is a finding sooner than that, with the platform's own five retries.
 fn patient() -> StepConfig {
-    StepConfig::retries(90, Duration::from_secs(10), Backoff::Linear)
+    StepConfig::retries(240, Duration::from_secs(10), Backoff::Linear)
 }
 
 /// The body of an instance. The instance is created before any row, so every row has a workflow that

@@ -14,9 +14,11 @@ use crate::systems::json;
 /// How much longer each pause is than the one before, and the longest, in seconds.
 const PAUSE_STEP: u32 = WATCH_DELAY;
 const PAUSE_MAX: u32 = 300;
+/// After so many tries the object is out of reach for long, and each pause is an hour.
+const QUICK_TRIES: u32 = 40;
+const PAUSE_LONG: u32 = 3600;
 
-/// The two queues it consumes. Together they try for half a day, which is longer than any generation
-/// may take.
+/// The two queues it consumes. Together they try for days, which is longer than any generation may take.
 pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
     let watch = ConsumerConfig {
         max_batch_timeout: Duration::from_secs(1),
@@ -36,7 +38,10 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
             Ok(true) => message.ack(),
             Err(_) if mistakes::STOPS_WATCHING.is_made(&env) => message.ack(),
             Ok(false) | Err(_) => {
-                message.retry_with((PAUSE_STEP * message.attempts()).min(PAUSE_MAX));
+                message.retry_with(match message.attempts() {
+                    tries if tries > QUICK_TRIES => PAUSE_LONG,
+                    tries => (PAUSE_STEP * tries).min(PAUSE_MAX),
+                });
             }
         }
     }

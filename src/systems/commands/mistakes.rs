@@ -42,5 +42,5 @@ mistakes! {
     STALE_FAILURES_COUNT = "stale-failures-count", "a failure is recorded for whoever holds the command now",
         breaks nothing;
     NO_LEASE = "no-lease", "a command that is claimed is free again after a millisecond",
-        breaks nothing;
+        breaks "the application comes to rest";
 }

@@ -67,6 +67,7 @@ fn mount(cloud: &mut Cloud, write: Write) {
     let rules = vec![Rule::new("uploads", [EventType::ObjectCreate])];
     cloud.bucket("photos", BucketConfig { rules, ..BucketConfig::default() });
     cloud.bucket("receipts", BucketConfig::default());
+    mistakes::mount(cloud);
     cloud.worker("web").fetch(store);
     // Retries outlast an outage of days, so nothing ends in a dead-letter queue the relay does not have.
     let consumer = ConsumerConfig {

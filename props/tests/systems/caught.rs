@@ -10,15 +10,13 @@ use thunderhead_props::{
 };
 use thunderhead_sim::{ClientRequest, Fault, Run, Scenario, Source, Tape, Time};
 
+use crate::kinds;
 use crate::search::{enumerate, mixed, order_only};
 
 /// Within how many runs a mistake has to be caught. Most are caught by one of the first fifty.
 const RUNS: u64 = 5_000;
 /// How many runs a mistake that nobody notices is watched for.
 const RUNS_OF_SURVIVORS: u64 = 100;
-
-/// Mistakes that drawn storms do not meet; an enumeration does.
-const ENUMERATED: [&str; 1] = ["believes-every-look"];
 
 /// The promise that a mistake breaks.
 fn broken(mistake: &Variant) -> Option<&Name> {
@@ -48,7 +46,7 @@ fn every_mistake_is_caught(name: &str) {
     let system = systems::find(name).unwrap();
     for mistake in system.mistakes() {
         let Some(name) = broken(mistake) else { continue };
-        if ENUMERATED.contains(&&*mistake.name) {
+        if kinds::takes_other_weather(&system.name, &mistake.name) {
             continue;
         }
         let promise = system.promise(name).unwrap();

@@ -14,6 +14,7 @@ mod determinism;
 mod every;
 mod free;
 mod generations;
+mod kinds;
 mod mistakes;
 mod relay;
 mod search;

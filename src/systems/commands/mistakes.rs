@@ -23,6 +23,8 @@ mistakes! {
         breaks "only poison is set aside";
     STOPS_WHEN_DONE = "stops-when-done", "a processor that has had something to do goes home, whatever has failed",
         breaks "poison holds up nobody";
+    GOES_HOME = "goes-home", "a processor that has had nothing to do for twenty minutes goes home",
+        breaks "no command is lost";
     NEVER_PARKS = "never-parks", "a command that fails is tried for ever",
         breaks "the application comes to rest";
     TELLS_FIRST = "tells-first", "the workflow is told that a guest has left before the command is carried out",

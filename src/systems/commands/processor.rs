@@ -102,6 +102,9 @@ fn is_hired(env: &Env, number: u32) -> bool {
 
 async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Session<'_>) {
     let (shift, after_failure) = match approach {
+        Approach::Reference if mistakes::GOES_HOME.is_made(env) => {
+            (SHORT_SHIFT, PAUSE_AFTER_FAILURE)
+        }
         Approach::Reference => (SHIFT, PAUSE_AFTER_FAILURE),
         _ => (SHORT_SHIFT, Duration::MAX),
     };

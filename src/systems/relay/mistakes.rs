@@ -4,6 +4,8 @@
 //! `written` repeats the reference's `guarded` and makes the slips of the consumer. A slip in what every variant shares
 //! is made where that is, as `GIVES_UP` in `mount`.
 
+mod copies;
+
 use thunderhead_sim::queue::Defect;
 use thunderhead_sim::r2::Conditional;
 use thunderhead_sim::{Cloud, Env, Error, Message};
@@ -28,6 +30,10 @@ mistakes! {
         breaks "no message is given up";
     UNWRAPS = "unwraps", "takes it for granted that R2 answers",
         breaks "the application comes to rest";
+    KEEPS_COPIES = "keeps-copies", "acknowledges a message that four objects hold in memory, each of which writes the receipt later",
+        breaks "every upload has its receipt";
+    NEVER_SLOWS_DOWN = "never-slows-down", "a hundred tries at an even pace, which are over within minutes",
+        breaks "every upload has its receipt";
     SETTLES_AGAIN = "settles-again", "the queue settles a message again that was settled",
         breaks "a settled message stays settled";
     FORGETS_DELIVERIES = "forgets-deliveries", "the queue forgets a delivery whose result never came",
@@ -40,11 +46,23 @@ pub fn defect(cloud: &Cloud) -> Option<Defect> {
     again.or(FORGETS_DELIVERIES.is_made_in(cloud).then_some(Defect::ForgetsDeliveries))
 }
 
+/// Adds what only a mistake needs.
+pub fn mount(cloud: &mut Cloud) {
+    if KEEPS_COPIES.is_made_in(cloud) {
+        copies::mount(cloud);
+    }
+}
+
 /// Handles a message as the reference does, but for the mistake that is made.
 pub async fn careless(env: &Env, message: &Message, key: &str) {
-    match written(env, key).await {
+    let written = match KEEPS_COPIES.is_made(env) {
+        true => copies::hand_over(env, key).await,
+        false => written(env, key).await,
+    };
+    match written {
         Err(error) if UNWRAPS.is_made(env) => panic!("R2 always answers: {error}"),
         Err(_) if ACKS_FAILURES.is_made(env) => message.ack(),
+        Err(_) if NEVER_SLOWS_DOWN.is_made(env) => message.retry(),
         written => settle(message, written),
     }
 }

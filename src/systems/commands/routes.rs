@@ -26,7 +26,7 @@ pub async fn serve(env: Env, request: Request, approach: Approach) -> Result<Res
             };
             let input = inbox::initiate(group, &start.guests);
             inbox::feed(&env, group, &input).await.map_err(failed)?;
-            Ok(Response::new(201, ""))
+            Ok(Response::new(202, ""))
         }
         ("GET", ["groups", group]) => match store.state(group).await.map_err(failed)? {
             None => Ok(Response::new(404, "")),

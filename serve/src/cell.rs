@@ -167,8 +167,11 @@ impl Ticks<'_> {
     fn run(&self, inputs: &Receiver<Input>) -> bool {
         let answers = Rc::new(RefCell::new(Vec::new()));
         let mut stop = None;
+        // The time of the machine never goes back, though the wall clock may have.
+        let mut ahead = self.machine.now() - clock::now();
         loop {
-            let next = self.machine.advance(clock::now(), self.most);
+            let now = clock::now() + ahead;
+            let next = self.machine.advance(now, self.most);
             let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
             if self.answers_early {
                 batch.release();
@@ -184,7 +187,10 @@ impl Ticks<'_> {
                 Some(_) => return self.machine.is_at_rest(),
                 None => {}
             }
-            let wait = next.map_or(IDLE, |at| at - clock::now());
+            if let (Some(_), Some(at)) = (stop, next) {
+                ahead += at - now;
+            }
+            let wait = next.map_or(IDLE, |at| at - (clock::now() + ahead));
             let first = match inputs.recv_timeout(wait) {
                 Ok(input) => Some(input),
                 Err(RecvTimeoutError::Timeout) => None,

@@ -111,7 +111,7 @@ pub enum Mistake {
 pub enum Stop {
     /// What clients have asked for is answered, and the rest goes on after the next start.
     Soon,
-    /// All work is done first.
+    /// All work is done first. What waits for a time is not waited for: the clock of the machine is put forward.
     AtRest,
 }
 

@@ -52,8 +52,8 @@ pub trait Store {
     /// Answers false, and changes nothing, when the lease is not held any more.
     async fn begin(&self, claim: &Claim) -> Result<bool, Error>;
 
-    /// Says that whoever had begun a claim is alive, though it has lost the lease: claims before this moment are
-    /// neither vanished nor deaths any more. Answers whether the command is still pending.
+    /// Says that the processor which had begun a claim is alive, though it has lost the lease: claims before this
+    /// moment are neither vanished nor deaths any more. Answers whether the command is still pending.
     async fn came_back(&self, claim: &Claim) -> Result<bool, Error>;
 
     /// Sets the flag of a command from false to true, and says whether it was this call that did.

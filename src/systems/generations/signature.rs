@@ -1,7 +1,7 @@
 //! Webhooks are signed: an HMAC with SHA-256 over the time of sending and the body, under a secret that the provider
 //! shares with the application.
 //!
-//! Whoever has recorded a webhook can send it again, with its signature. So it is only good for a few minutes, and
+//! A webhook that was recorded can be sent again, with its signature. So it is only good for a few minutes, and
 //! within them it changes nothing that it has changed before: only the first report on a job counts.
 
 use std::fmt;

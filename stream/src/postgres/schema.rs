@@ -140,7 +140,7 @@ END $$",
 /// What tells a command that kills its processor from one whose processors die of something else: how many
 /// claims in a row vanished, whether the present one has begun, and how many of those that vanished had.
 ///
-/// Whoever deletes messages deletes what is known about carrying them out. A row without its message would be claimed
+/// A trigger deletes with a message what is known about carrying it out. A row without its message would be claimed
 /// in vain, and would be in the way of a new message in its place.
 const DEATHS: &[&str] = &[
     "ALTER TABLE command_deliveries

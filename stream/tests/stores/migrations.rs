@@ -8,13 +8,18 @@ use thunderhead_stream::{Error, Migration, PostgresStore, SqliteStore, Store, sq
 use crate::postgres::cut;
 use crate::support::cluster::{Cluster, empty_directory};
 
-/// Two commands as the first version of the schema holds them, one of them processed.
+/// Two commands as every version of the schema holds them, one of them processed, and one that was deleted: its
+/// delivery stayed behind in the second version.
 const OLD_ON_SQLITE: &str = "INSERT INTO workflow_messages VALUES
     ('w', 1, 'Command', 'Output', 'a', 'T', '1', '{}', 0, '2025-11-15 08:00:00.123', NULL),
-    ('w', 2, 'Command', 'Output', 'b', 'T', '1', '{}', 1, '2025-11-15 08:00:00.123', NULL)";
+    ('w', 2, 'Command', 'Output', 'b', 'T', '1', '{}', 1, '2025-11-15 08:00:00.123', NULL),
+    ('w', 3, 'Command', 'Output', 'c', 'T', '1', '{}', 0, '2025-11-15 08:00:00.123', NULL);
+    DELETE FROM workflow_messages WHERE message_id = 'c'";
 const OLD_ON_POSTGRES: &str = "INSERT INTO workflow_messages VALUES
     ('w', 1, 'C', 'O', 'a', 'T', '1', '{}', false, '2025-11-15 08:00:00.123Z', NULL),
-    ('w', 2, 'C', 'O', 'b', 'T', '1', '{}', true, '2025-11-15 08:00:00.123Z', NULL)";
+    ('w', 2, 'C', 'O', 'b', 'T', '1', '{}', true, '2025-11-15 08:00:00.123Z', NULL),
+    ('w', 3, 'C', 'O', 'c', 'T', '1', '{}', false, '2025-11-15 08:00:00.123Z', NULL);
+    DELETE FROM workflow_messages WHERE message_id = 'c'";
 const THEN: i64 = 1_763_193_600_123;
 
 #[test]
@@ -35,46 +40,57 @@ async fn is_up_to_date(store: &impl Store) {
 }
 
 #[tokio::test]
-async fn an_old_file_is_brought_up_to_date_once() {
-    let directory = empty_directory("old").unwrap();
-    let path = directory.join("stream.sqlite");
-    let old = rusqlite::Connection::open(&path).unwrap();
-    let first = &sqlite::schema::MIGRATIONS[0];
-    old.execute_batch(sqlite::schema::CREATE_VERSIONS).unwrap();
-    first.statements.iter().for_each(|statement| old.execute_batch(statement).unwrap());
-    old.execute(sqlite::schema::RECORD_VERSION, (first.version, first.name)).unwrap();
-    old.execute_batch(OLD_ON_SQLITE).unwrap();
-    drop(old);
+async fn a_file_of_any_age_is_brought_up_to_date_once() {
+    let all = sqlite::schema::MIGRATIONS;
+    for age in 1..all.len() {
+        let directory = empty_directory(&format!("old-{age}")).unwrap();
+        let path = directory.join("stream.sqlite");
+        let old = rusqlite::Connection::open(&path).unwrap();
+        old.execute_batch(sqlite::schema::CREATE_VERSIONS).unwrap();
+        for step in &all[..age] {
+            step.statements.iter().for_each(|statement| old.execute_batch(statement).unwrap());
+            old.execute(sqlite::schema::RECORD_VERSION, (step.version, step.name)).unwrap();
+        }
+        old.execute_batch(OLD_ON_SQLITE).unwrap();
+        drop(old);
 
-    for _ in 0..2 {
-        let store = SqliteStore::open(&path).unwrap();
-        assert_eq!(store.schema_version(), Ok(sqlite::schema::MIGRATIONS.len() as i64));
+        for _ in 0..2 {
+            let store = SqliteStore::open(&path).unwrap();
+            assert_eq!(store.schema_version(), Ok(all.len() as i64));
+        }
+        is_up_to_date(&SqliteStore::open(&path).unwrap()).await;
+        std::fs::remove_dir_all(&directory).unwrap();
     }
-    is_up_to_date(&SqliteStore::open(&path).unwrap()).await;
-    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[tokio::test]
-async fn an_old_database_is_brought_up_to_date_once() {
+async fn a_database_of_any_age_is_brought_up_to_date_once() {
+    let all = postgres::schema::MIGRATIONS;
     let cluster = Cluster::start().await;
-    let config = cluster.config(&cluster.create_database().await);
-    let old = connect(&config).await.unwrap();
-    let first = &postgres::schema::MIGRATIONS[0];
-    old.batch_execute(postgres::schema::CREATE_VERSIONS).await.unwrap();
-    for statement in first.statements {
-        old.batch_execute(statement).await.unwrap();
-    }
-    let record = postgres::schema::RECORD_VERSION;
-    old.execute(record, &[&first.version, &first.name]).await.unwrap();
-    old.batch_execute(OLD_ON_POSTGRES).await.unwrap();
+    for age in 1..all.len() {
+        let config = cluster.config(&cluster.create_database().await);
+        let old = connect(&config).await.unwrap();
+        old.batch_execute(postgres::schema::CREATE_VERSIONS).await.unwrap();
+        for step in &all[..age] {
+            for statement in step.statements {
+                old.batch_execute(statement).await.unwrap();
+            }
+            let record = postgres::schema::RECORD_VERSION;
+            old.execute(record, &[&step.version, &step.name]).await.unwrap();
+        }
+        old.batch_execute(OLD_ON_POSTGRES).await.unwrap();
 
-    for _ in 0..2 {
+        for _ in 0..2 {
+            let store = PostgresStore::connect(&config).await.unwrap();
+            assert_eq!(store.schema_version().await, Ok(all.len() as i64));
+        }
+        let config = Settings { clock: Clock::Caller, ..config };
         let store = PostgresStore::connect(&config).await.unwrap();
-        let version = store.schema_version().await;
-        assert_eq!(version, Ok(postgres::schema::MIGRATIONS.len() as i64));
+        is_up_to_date(&store).await;
+        old.batch_execute("TRUNCATE workflow_messages").await.unwrap();
+        let deliveries = old.query_one("SELECT count(*) FROM command_deliveries", &[]).await;
+        assert_eq!(deliveries.unwrap().get::<_, i64>(0), 0);
     }
-    let config = Settings { clock: Clock::Caller, ..config };
-    is_up_to_date(&PostgresStore::connect(&config).await.unwrap()).await;
 }
 
 #[tokio::test]

@@ -87,9 +87,11 @@ async fn a_database_of_any_age_is_brought_up_to_date_once() {
         let config = Settings { clock: Clock::Caller, ..config };
         let store = PostgresStore::connect(&config).await.unwrap();
         is_up_to_date(&store).await;
-        old.batch_execute("TRUNCATE workflow_messages").await.unwrap();
-        let deliveries = old.query_one("SELECT count(*) FROM command_deliveries", &[]).await;
-        assert_eq!(deliveries.unwrap().get::<_, i64>(0), 0);
+        for left in [1, 0] {
+            let deliveries = old.query_one("SELECT count(*) FROM command_deliveries", &[]).await;
+            assert_eq!(deliveries.unwrap().get::<_, i64>(0), left);
+            old.batch_execute("TRUNCATE workflow_messages").await.unwrap();
+        }
     }
 }
 

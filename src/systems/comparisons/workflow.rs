@@ -19,9 +19,14 @@ use super::wire::{Comparison, ComparisonStatus, FailComparison, SaveProbe, SaveR
 use crate::systems::json;
 
 /// What must reach the object is tried for three days: 10 s after the first failure, then 20 s, 30 s…
-/// A probe that fails is a finding sooner than that, with the platform's own five retries.
 fn patient() -> StepConfig {
     StepConfig::retries(240, Duration::from_secs(10), Backoff::Linear)
+}
+
+/// A site that says nothing for ten minutes is a finding. With the platform's own five retries, six requests that are
+/// lost on their way would be one too, although the site is well.
+fn probing() -> StepConfig {
+    StepConfig::retries(10, Duration::from_secs(10), Backoff::Linear)
 }
 
 /// The body of an instance. The instance is created before any row, so every row has a workflow that
@@ -109,7 +114,7 @@ impl Compare {
         if mistakes::PROBES_OUTSIDE_A_STEP.is_made(&self.env) {
             return probe(&self.env, url).await;
         }
-        let seen = self.step.do_(name, || {
+        let seen = self.step.do_with(name, probing(), || {
             let (env, url) = (self.env.clone(), url.to_string());
             async move { probe(&env, &url).await.map(|envelope| json::write(&envelope)) }
         });

@@ -23,8 +23,10 @@ use crate::systems::json;
 
 /// How soon the message that looks after a generation comes.
 pub const WATCH_DELAY: u32 = 30;
-/// How soon what has failed is tried again.
-const RETRY: Duration = Duration::from_secs(5);
+/// What has failed is tried again after an eighth of the time since the request, within these bounds: soon at first,
+/// and not thousands of times when something is down for days.
+const RETRY_MIN: Duration = Duration::from_secs(5);
+const RETRY_MAX: Duration = Duration::from_secs(300);
 /// The object looks at its tasks again after as long as they have taken so far, within these bounds.
 const LOOK_MIN: Duration = Duration::from_secs(20);
 const LOOK_MAX: Duration = Duration::from_secs(300);
@@ -68,9 +70,7 @@ impl DurableObject for Generation {
         match self.resume().await {
             Err(error) => {
                 self.env.log(format!("will try again: {error}"));
-                let now = self.env.now();
-                let pause = (now - self.store.request()?.created_at).clamp(RETRY, LOOK_MAX);
-                self.wake_by(now + pause)
+                self.try_again()
             }
             Ok(()) => Ok(()),
         }
@@ -175,18 +175,23 @@ impl Generation {
         let now = self.env.now();
         let at = match self.store.phase()? {
             None | Some(Phase::Done) => return Ok(()),
-            Some(Phase::Accepted | Phase::Completing) => now + LOOK_MIN,
+            Some(Phase::Accepted) => now + LOOK_MIN,
+            Some(Phase::Completing) => now + self.pause(self.store.completed_at()?),
             Some(Phase::Active) => {
                 let asked = self.store.request()?;
-                let pause = (now - asked.created_at).clamp(LOOK_MIN, LOOK_MAX);
-                asked.timeout_at.min(now + pause)
+                asked.timeout_at.min(now + self.pause(asked.created_at))
             }
             Some(Phase::Sweeping) => {
-                let at = self.store.completed_at()? + SETTLED;
-                at.max(now + LOOK_MIN)
+                let due = self.store.completed_at()? + SETTLED;
+                due.max(now + self.pause(due))
             }
         };
         self.wake_by(at)
+    }
+
+    /// How long to wait before the next look at what has gone on since then.
+    fn pause(&self, since: Time) -> Duration {
+        (self.env.now() - since).clamp(LOOK_MIN, LOOK_MAX)
     }
 
     /// Ends the generation when its tasks are settled or its time is up.
@@ -251,9 +256,14 @@ impl Generation {
         let Err(error) = result else { return };
         if !matches!(self.store.phase(), Ok(None | Some(Phase::Done))) {
             self.env.log(format!("will try again: {error}"));
-            let at = self.env.now() + RETRY;
-            self.wake_by(at).expect("the class has an alarm");
+            self.try_again().expect("the class has an alarm");
         }
+    }
+
+    fn try_again(&self) -> Result<(), Error> {
+        let now = self.env.now();
+        let age = self.store.request().map_or(Duration::ZERO, |asked| now - asked.created_at);
+        self.wake_by(now + (age / 8).clamp(RETRY_MIN, RETRY_MAX))
     }
 
     /// Sees to it that the alarm goes off no later than that.

@@ -131,7 +131,8 @@ pub fn smallest(system: &System, variant: &Variant, case: Case, violated: &str) 
             true => system.judge(variant, &candidate.scenario, &run),
             false => judge(promise.into_iter(), &run),
         };
-        violations.iter().any(|violation| violation.promise == violated).then_some(run)
+        let fails = violations.iter().any(|violation| violation.promise == violated);
+        Some((run, fails))
     })
 }
 

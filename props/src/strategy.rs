@@ -73,8 +73,8 @@ pub struct Storm {
     of: Rc<(System, Variant)>,
     scenario: Scenario,
     source: Source,
-    /// The tape that the last run consumed, for the shrinker.
-    consumed: Rc<RefCell<Option<Tape>>>,
+    /// The tape that the last run consumed and the steps that it took, for the shrinker.
+    consumed: Rc<RefCell<Option<(Tape, u32)>>>,
 }
 
 impl Storm {
@@ -91,7 +91,7 @@ impl Storm {
     /// Plays the storm and remembers its tape for the shrinker.
     pub fn run(&self) -> Result<Run, SetupError> {
         let run = search::play(&self.of.1, &self.scenario, &self.source)?;
-        *self.consumed.borrow_mut() = Some(run.tape());
+        *self.consumed.borrow_mut() = Some((run.tape(), run.steps));
         Ok(run)
     }
 
@@ -114,7 +114,7 @@ impl Storm {
 
     /// The scenario and the tape; none before the storm has been played.
     pub fn case(&self) -> Option<Case> {
-        let tape = self.consumed.borrow().clone()?;
+        let (tape, _) = self.consumed.borrow().clone()?;
         Some(Case { scenario: self.scenario.clone(), tape })
     }
 }
@@ -156,6 +156,16 @@ struct Shrinking {
     candidate: Storm,
 }
 
+impl Shrinking {
+    /// Tells the shrinker whether the candidate, which was played unless it did not fit, still fails.
+    fn tell(&mut self, fails: bool) {
+        match self.candidate.consumed.borrow().clone() {
+            Some((tape, steps)) => self.shrinker.tell(fails.then_some(tape), steps),
+            None => self.shrinker.tell(None, 0),
+        }
+    }
+}
+
 impl ValueTree for StormTree {
     type Value = Storm;
 
@@ -170,7 +180,7 @@ impl ValueTree for StormTree {
     fn simplify(&mut self) -> bool {
         let shrinker = match self.shrinking.take() {
             Some(mut shrinking) => {
-                shrinking.shrinker.tell(shrinking.candidate.consumed.borrow().clone());
+                shrinking.tell(true);
                 shrinking.shrinker
             }
             None => match self.drawn.case() {
@@ -186,7 +196,7 @@ impl ValueTree for StormTree {
         match self.shrinking.take() {
             None => false,
             Some(mut shrinking) => {
-                shrinking.shrinker.tell(None);
+                shrinking.tell(false);
                 self.offer(shrinking.shrinker)
             }
         }

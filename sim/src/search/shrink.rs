@@ -41,7 +41,7 @@ impl Case {
 /// while let Some(candidate) = shrinker.candidate() {
 ///     // Suppose that any crash at all is enough to fail.
 ///     let fails = !candidate.tape.is_empty();
-///     shrinker.tell(fails.then_some(candidate.tape));
+///     shrinker.tell(fails.then_some(candidate.tape), 1);
 /// }
 /// assert_eq!(shrinker.best().tape.0[0].to_string(), "crash web #1 = 1/2");
 /// ```
@@ -53,10 +53,13 @@ pub struct Shrinker {
     edits: VecDeque<Edit>,
     improved: bool,
     tried: u32,
+    steps: u64,
 }
 
 /// A shrink that has not ended after so many runs has found what it will find.
 const TRIES_MAX: u32 = 5_000;
+/// Nobody waits for longer than the seconds that so many steps take. Runs of days have a hundred thousand steps each.
+const STEPS_MAX: u64 = 20_000_000;
 /// Turns are rearranged only when few deviations are left.
 const FEW: usize = 6;
 /// How many earlier turns of a deviation are tried, from the first on.
@@ -180,7 +183,7 @@ impl Shrinker {
     /// Begins with a case that fails.
     pub fn new(case: Case) -> Shrinker {
         let edits = PASSES[0](&case);
-        Shrinker { best: case, pending: None, pass: 0, edits, improved: false, tried: 0 }
+        Shrinker { best: case, pending: None, pass: 0, edits, improved: false, tried: 0, steps: 0 }
     }
 
     /// The smallest failing case so far.
@@ -195,7 +198,7 @@ impl Shrinker {
 
     /// A smaller case to try; none when no smaller one is left.
     pub fn candidate(&mut self) -> Option<Case> {
-        while self.tried < TRIES_MAX {
+        while self.tried < TRIES_MAX && self.steps < STEPS_MAX {
             let Some(edit) = self.edits.pop_front() else {
                 if !self.next_pass() {
                     return None;
@@ -213,8 +216,9 @@ impl Shrinker {
         None
     }
 
-    /// What came of the last candidate: the tape of its run if it still fails.
-    pub fn tell(&mut self, failed: Option<Tape>) {
+    /// What came of the last candidate: the tape of its run if it still fails, and how many steps the run took.
+    pub fn tell(&mut self, failed: Option<Tape>, steps: u32) {
+        self.steps += u64::from(steps);
         let Some((edit, candidate)) = self.pending.take() else { return };
         let Some(tape) = failed else { return };
         // What the run really consumed is often smaller: deviations it never reached are gone.
@@ -242,11 +246,14 @@ impl Shrinker {
     }
 }
 
-/// Shrinks a failing case with `run`, which plays a case and says whether it still fails.
-pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<Run>) -> Shrinker {
+/// Shrinks a failing case with `run`, which plays a case, unless it cannot be played, and says whether it still fails.
+pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<(Run, bool)>) -> Shrinker {
     let mut shrinker = Shrinker::new(case);
     while let Some(candidate) = shrinker.candidate() {
-        shrinker.tell(run(&candidate).map(|run| run.tape()));
+        match run(&candidate) {
+            Some((run, fails)) => shrinker.tell(fails.then(|| run.tape()), run.steps),
+            None => shrinker.tell(None, 0),
+        }
     }
     shrinker
 }
@@ -267,9 +274,24 @@ mod tests {
     fn minimal(start: Case, fails: impl Fn(&Case) -> bool) -> Case {
         let mut shrinker = Shrinker::new(start);
         while let Some(candidate) = shrinker.candidate() {
-            shrinker.tell(fails(&candidate).then_some(candidate.tape));
+            shrinker.tell(fails(&candidate).then_some(candidate.tape), 1);
         }
         shrinker.best().clone()
+    }
+
+    #[test]
+    fn long_runs_are_tried_less_often() {
+        let lines: Vec<String> = (1..=400).map(|n| format!("crash h{n} #1 = 1/2")).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let tried = |steps| {
+            let mut shrinker = Shrinker::new(case(0, &lines));
+            while shrinker.candidate().is_some() {
+                shrinker.tell(None, steps);
+            }
+            shrinker.tried()
+        };
+        assert_eq!(tried(200_000), 100);
+        assert!(tried(200) > 400);
     }
 
     #[test]

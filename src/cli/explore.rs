@@ -1,6 +1,6 @@
 //! `thunderhead explore SYSTEM`: searches one system for broken promises.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use thunderhead_sim::{Fault, FaultSet, Source};
 use super::campaign::{Asked, Log};
 use super::interrupt::Interrupt;
 use super::keeping::Keeping;
-use super::progress::Progress;
+use super::progress::{Pace, Progress};
 use super::stopwatch::Stopwatch;
 use super::worker::Loaded;
 use super::{Answer, CliError, Given, coverage, input, model, output};
@@ -124,9 +124,17 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
     let mut progress = Progress::new();
     let kept = RefCell::new(&mut keeping);
-    let mut found = |broken: &Broken| kept.borrow_mut().early(&search, broken);
+    // Runs of an earlier process do not count for the speed of this one.
+    let (broken, begun) = (Cell::new(0), Cell::new(0));
+    let mut found = |one: &Broken| {
+        broken.set(broken.get() + 1);
+        kept.borrow_mut().early(&search, one);
+    };
     let mut go_on = |runs: u64| {
-        progress.show(runs, search.runs_of(search.shard), &format!("{runs} runs"));
+        let (all, per_second) =
+            (search.runs_of(search.shard), watch.per_second(runs - begun.get()));
+        let pace = Pace { runs, all, per_second, broken: broken.get() };
+        progress.show(runs, all, &pace.to_string());
         kept.borrow().well() && !interrupt.came()
     };
     let (findings, before) = match &args.resume {
@@ -137,6 +145,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
             let asked = Asked::of(&search, &args.system, env, model::of(given));
             let mut log = Log::open(path, asked, search.shard)?;
             let saved = log.saved();
+            begun.set(saved.as_ref().map_or(0, |saved| saved.runs));
             let findings = search.take_up(saved.as_ref(), &mut found, &mut |now| {
                 let noted = log.note(now);
                 go_on(log.runs()) && noted
@@ -145,7 +154,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
             if let Some(why) = log.wrong {
                 return Err(CliError::Unwritten(why));
             }
-            (findings, saved.map_or(0, |saved| saved.runs))
+            (findings, begun.get())
         }
     };
     let speed = watch.per_second(findings.runs - before);

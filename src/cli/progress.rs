@@ -1,5 +1,6 @@
 //! A progress bar on the terminal; without a terminal it prints nothing.
 
+use std::fmt;
 use std::io::{IsTerminal, Write};
 
 /// How wide the bar is, in characters.
@@ -33,10 +34,65 @@ impl Progress {
     }
 }
 
+/// How far a search is, how fast it goes and what it has found.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// How many runs were played.
+    pub runs: u64,
+    /// How many there are to be, at most.
+    pub all: u64,
+    /// How many are played in a second.
+    pub per_second: u64,
+    /// How many promises are broken.
+    pub broken: usize,
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Pace { runs, all, per_second, broken } = *self;
+        // An enumeration ends when there is nothing left to try, which nobody knows before.
+        match all {
+            u64::MAX => write!(f, "{runs} runs")?,
+            _ => write!(f, "{runs} of {all} runs")?,
+        }
+        write!(f, ", {per_second}/s")?;
+        match broken {
+            0 => {}
+            1 => write!(f, ", 1 promise broken")?,
+            more => write!(f, ", {more} promises broken")?,
+        }
+        if all == u64::MAX || per_second == 0 {
+            return Ok(());
+        }
+        let left = all.saturating_sub(runs).div_ceil(per_second);
+        match (left / 3600, left / 60 % 60, left % 60) {
+            (0, 0, seconds) => write!(f, ", {seconds} s left"),
+            (0, minutes, seconds) => write!(f, ", {minutes} min {seconds} s left"),
+            (hours, minutes, _) => write!(f, ", {hours} h {minutes} min left"),
+        }
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         if !self.shown.is_empty() {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_says_how_far_and_how_fast_and_what_is_broken_and_what_is_left() {
+        let pace =
+            |runs, all, per_second, broken| Pace { runs, all, per_second, broken }.to_string();
+        assert_eq!(pace(500, 1000, 100, 0), "500 of 1000 runs, 100/s, 5 s left");
+        assert_eq!(pace(0, 1001, 10, 1), "0 of 1001 runs, 10/s, 1 promise broken, 1 min 41 s left");
+        assert_eq!(pace(10, 10_000_000, 900, 2).split(", ").last(), Some("3 h 5 min left"));
+        assert_eq!(pace(10, u64::MAX, 900, 2), "10 runs, 900/s, 2 promises broken");
+        assert_eq!(pace(0, 10, 0, 0), "0 of 10 runs, 0/s");
     }
 }

@@ -10,6 +10,7 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{CaughtError, Context, Ctx, Error, Module, Runtime};
 
+use crate::prelude;
 use crate::source_map::SourceMap;
 use crate::sources::Sources;
 
@@ -196,7 +197,10 @@ impl Loader for Compiler {
         let later = imported_later(&source).map(|later| (name.to_string(), later));
         self.later.borrow_mut().extend(later);
         let module = Module::declare(ctx.clone(), name, source)?;
-        let bytes = module.write(WriteOptions::default())?.into();
+        // A function of the prelude says `[native code]` when it is asked for its text, as those of the platform do. An
+        // image of the heap is smaller without the texts.
+        let options = WriteOptions { strip_source: prelude::has(name), ..WriteOptions::default() };
+        let bytes = module.write(options)?.into();
         self.code.borrow_mut().modules.insert(name.into(), bytes);
         Ok(module)
     }

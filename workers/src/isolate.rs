@@ -3,7 +3,7 @@
 //! image, and refers to everything else by number: that is what makes it sound to replace the heap.
 #![allow(unsafe_code, reason = "the heap of an engine that is written in C is replaced")]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -61,12 +61,25 @@ struct Core {
 thread_local! {
     /// Runtimes that wait to be used again, by the address of their program, which they keep alive.
     static POOL: RefCell<BTreeMap<usize, Vec<Core>>> = const { RefCell::new(BTreeMap::new()) };
+    static ANEW: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work` with isolates that boot from bytecode whenever one is needed, and not from images. It takes longer and
+/// makes no other difference, which is what it is for: to show that.
+pub fn booting_anew<R>(work: impl FnOnce() -> R) -> R {
+    let before = ANEW.replace(true);
+    let done = work();
+    ANEW.set(before);
+    done
 }
 
 impl Isolate {
     /// An isolate in which the program has booted and done nothing else.
     pub fn new(code: &Arc<Code>) -> Result<Rc<Isolate>, String> {
-        let pooled = POOL.with(|pool| pool.borrow_mut().get_mut(&address(code)).and_then(Vec::pop));
+        let take = |pool: &RefCell<BTreeMap<usize, Vec<Core>>>| {
+            pool.borrow_mut().get_mut(&address(code)).and_then(Vec::pop)
+        };
+        let pooled = if ANEW.get() { None } else { POOL.with(take) };
         let core = pooled.map_or_else(|| Core::boot(code), Ok)?;
         let isolate = Rc::new(Isolate { core: Some(core) });
         *isolate.host().isolate.borrow_mut() = Rc::downgrade(&isolate);
@@ -80,6 +93,11 @@ impl Isolate {
     /// Its Rust side.
     pub fn host(&self) -> &Rc<Host> {
         &self.core().host
+    }
+
+    /// How many bytes the image of its heap has.
+    pub fn image_size(&self) -> usize {
+        self.core().image.len()
     }
 
     /// Runs JavaScript on behalf of `pump`, and then every microtask.
@@ -185,6 +203,9 @@ impl Drop for Isolate {
     fn drop(&mut self) {
         let Some(core) = self.core.take() else { return };
         core.host.clear();
+        if ANEW.get() {
+            return;
+        }
         core.restore();
         // When the thread ends there is no pool any more.
         let _ = POOL.try_with(|pool| {

@@ -76,4 +76,5 @@ mod worker;
 pub use app::App;
 pub use config::Config;
 pub use files::Files;
+pub use isolate::booting_anew;
 pub use worker::Worker;

@@ -6,14 +6,18 @@
 //! trigger. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a
 //! WebSocket; its body has the messages, with lines `===` between them.
 
+mod request;
+mod variables;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
+use thunderhead_sim::Request;
 
 use crate::outside::Described;
+use request::part;
+use variables::{filled, variables};
 
 /// One entry of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,62 +122,6 @@ pub fn parse(text: &str) -> Result<Storm, StormHttpError> {
     }
 }
 
-/// A line that sets a variable: its name and its value.
-fn variable(line: &str) -> Option<(&str, &str)> {
-    let (name, value) = line.strip_prefix('@')?.split_once('=')?;
-    let name = name.trim();
-    let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    (!name.is_empty() && name.chars().all(plain)).then(|| (name, value.trim()))
-}
-
-/// The variables of a file, which may be made of those before them.
-fn variables(text: &str) -> BTreeMap<&str, String> {
-    let mut variables = BTreeMap::new();
-    for (at, line) in text.lines().enumerate() {
-        if let Some((name, value)) = variable(line) {
-            let value =
-                filled(value, &variables, at + 1).map_or(value.to_string(), Cow::into_owned);
-            variables.insert(name, value);
-        }
-    }
-    variables
-}
-
-/// A line with the values of its variables.
-fn filled<'a>(
-    line: &'a str,
-    variables: &BTreeMap<&str, String>,
-    at: usize,
-) -> Result<Cow<'a, str>, StormHttpError> {
-    let mut out = String::new();
-    let mut rest = line;
-    while let Some((before, name, behind)) = rest.split_once("{{").and_then(|(before, inner)| {
-        let (name, behind) = inner.split_once("}}")?;
-        Some((before, name.trim(), behind))
-    }) {
-        out += before;
-        match (variables.get(name), name) {
-            (Some(value), _) => out += value,
-            // The same ones in every run: what is sent is part of a scenario.
-            (None, "$guid" | "$uuid" | "$random.uuid") => {
-                out += &format!("00000000-0000-4000-8000-{at:012}");
-            }
-            (None, "$timestamp") => out += "1767225600",
-            (None, "$isoTimestamp") => out += "2026-01-01T00:00:00.000Z",
-            (None, "$randomInt" | "$random.integer") => out += &format!("{}", at * 7919 % 1000),
-            (None, _) => {
-                let why = format!("`{{{{{name}}}}}` means nothing; write `@{name} = value` above");
-                return Err(StormHttpError { line: at, why });
-            }
-        }
-        rest = behind;
-    }
-    if out.is_empty() && rest.len() == line.len() {
-        return Ok(Cow::Borrowed(line));
-    }
-    Ok(Cow::Owned(out + rest))
-}
-
 /// `after 3s`, or a title that says nothing.
 fn delay(line: usize, title: &str) -> Result<Option<Duration>, StormHttpError> {
     let Some(time) = title.strip_prefix("after ") else { return Ok(None) };
@@ -193,133 +141,6 @@ fn delay(line: usize, title: &str) -> Result<Option<Duration>, StormHttpError> {
             why: format!("`{time}` is no time; write it as `after 3s`, in ms, s, m or h"),
         }),
     }
-}
-
-fn is_comment(line: &str) -> bool {
-    line.starts_with('#') || line.starts_with("//")
-}
-
-fn part(
-    lines: &[(usize, Cow<str>)],
-    after: Option<Duration>,
-) -> Result<Option<Part>, StormHttpError> {
-    let lines = lines.iter().map(|(at, line)| (*at, &**line));
-    let says_nothing =
-        |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
-    let mut lines = lines.skip_while(|(_, line)| says_nothing(line));
-    let Some((line, first)) = lines.next() else { return Ok(None) };
-    // An address may go on in the lines below, which begin with a space, and its query does.
-    let mut lines = lines.peekable();
-    let mut first = first.trim().to_string();
-    while let Some((_, more)) = lines.next_if(|(_, line)| continues(line)) {
-        first += more.trim();
-    }
-    let first = &*first;
-    let wrong = |why: String| StormHttpError { line, why };
-    let (method, target) = match address(first) {
-        // An address alone is asked for.
-        Some(_) => ("GET", first),
-        None => first.split_once(' ').unwrap_or((first, "")),
-    };
-    let target = target.trim();
-    match method {
-        "SCHEDULED" => {
-            let entry = Entry { after, event: Event::Scheduled(target.into()), line };
-            return Ok(Some(Part::Entry(entry)));
-        }
-        "OUTSIDE" => {
-            let mut described = Described::parse(target).map_err(wrong)?;
-            described.headers = headers(&mut lines)?;
-            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
-            described.body = text.join("\n").trim_end().into();
-            return Ok(Some(Part::Outside(described)));
-        }
-        _ => {}
-    }
-    if method.is_empty() || !method.chars().all(|c| c.is_ascii_uppercase()) {
-        return Err(wrong(format!("`{first}` is no request; write one as `POST /orders`")));
-    }
-    let target = target.rsplit_once(" HTTP/").map_or(target, |(target, _)| target).trim_end();
-    let (host, path) = address(target)
-        .ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
-    let mut request = Request::new(method, path, "");
-    if let Some(host) = host {
-        request.headers.set("host", host);
-    }
-    headers(&mut lines)?.iter().for_each(|(name, value)| request.headers.append(name, value));
-    // Editors run what stands behind the body when the answer is there.
-    let body: Vec<(usize, &str)> = lines.take_while(|(_, line)| !is_script(line)).collect();
-    if let Some((line, file)) = body.iter().find(|(_, line)| is_file(line)) {
-        let why = format!("`{file}`: a body is not read from a file; write it here");
-        return Err(StormHttpError { line: *line, why });
-    }
-    let ends = line_end(&request.headers);
-    let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join(ends);
-    if method == WEBSOCKET {
-        Conversation::parse(&text).map_err(|error| {
-            let line = body.get(error.line).map_or(line, |(at, _)| *at);
-            StormHttpError { line, why: error.why }
-        })?;
-    }
-    // The last line of a form in parts ends like the others.
-    let text = text.trim_end();
-    request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
-    Ok(Some(Part::Entry(Entry { after, event: Event::Request(request), line })))
-}
-
-/// Whether a line goes on with the address above it.
-fn continues(line: &str) -> bool {
-    line.starts_with([' ', '\t']) && line.trim_start().starts_with(['?', '&', '/'])
-}
-
-/// Whether a line begins a script for the answer, or names a file for it.
-fn is_script(line: &str) -> bool {
-    ["> {%", ">> ", "> ./", "<> "].iter().any(|word| line.starts_with(word))
-}
-
-/// Whether a line stands for the content of a file.
-fn is_file(line: &str) -> bool {
-    ["< ./", "< ../", "< /", "<@ "].iter().any(|word| line.starts_with(word))
-}
-
-/// What is at the end of the lines of a body: a form in parts is read by its line ends.
-fn line_end(headers: &Headers) -> &'static str {
-    let parts = headers.get("content-type").is_some_and(|kind| kind.starts_with("multipart/"));
-    if parts { "\r\n" } else { "\n" }
-}
-
-/// The headers, up to the empty line.
-fn headers<'a>(
-    lines: &mut impl Iterator<Item = (usize, &'a str)>,
-) -> Result<Headers, StormHttpError> {
-    let mut headers = Headers::default();
-    for (line, header) in lines.take_while(|(_, line)| !line.trim().is_empty()) {
-        if is_comment(header) {
-            continue;
-        }
-        let Some((name, value)) =
-            header.split_once(':').filter(|(name, _)| !name.trim().contains(' '))
-        else {
-            let why =
-                format!("`{}` is no header; an empty line stands before the body", header.trim());
-            return Err(StormHttpError { line, why });
-        };
-        headers.append(name.trim(), value.trim());
-    }
-    Ok(headers)
-}
-
-/// How a whole address can begin.
-const SCHEMES: [&str; 4] = ["http://", "https://", "ws://", "wss://"];
-
-/// The host and the path of a target, which may be a whole address.
-fn address(target: &str) -> Option<(Option<&str>, &str)> {
-    if target.starts_with('/') {
-        return Some((None, target));
-    }
-    let rest = SCHEMES.iter().find_map(|scheme| target.strip_prefix(scheme))?;
-    let at = rest.find('/').unwrap_or(rest.len());
-    Some((Some(&rest[..at]), if at == rest.len() { "/" } else { &rest[at..] }))
 }
 
 #[cfg(test)]

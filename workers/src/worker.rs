@@ -206,6 +206,12 @@ impl Worker {
         told.collect()
     }
 
+    /// Takes an isolate and takes its heap back to the image, as at the end of each of its lives; how many bytes the
+    /// image has.
+    pub fn restored(&self) -> Result<usize, String> {
+        self.app().isolate().map(|isolate| isolate.image_size())
+    }
+
     /// Whether the requests are from a file.
     pub fn has_requests(&self) -> bool {
         self.has_requests

@@ -1,5 +1,6 @@
 //! Durable Objects: calls, gates, alarms and restarts.
 
+mod alarms;
 mod conformance;
 mod gates;
 mod lost_turns;

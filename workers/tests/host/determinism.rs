@@ -3,6 +3,7 @@
 use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{System, Variant};
 use thunderhead_sim::{ClientRequest, Time, TraceHash};
+use thunderhead_workers::booting_anew;
 
 use crate::support::load;
 
@@ -49,6 +50,7 @@ fn runs_are_the_same_from_a_fresh_boot_from_the_image_and_on_another_thread() {
     let one = system();
     let first = hashes(&one, 0..40);
     assert_eq!(hashes(&one, 0..40), first, "the second time from images");
+    assert_eq!(booting_anew(|| hashes(&one, 0..40)), first, "each isolate from bytecode");
     assert_eq!(hashes(&system(), 0..40), first, "another program of the same text boots again");
     #[expect(clippy::disallowed_methods, reason = "the test is about threads")]
     let elsewhere = std::thread::scope(|scope| scope.spawn(|| hashes(&one, 0..40)).join().unwrap());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::choices::Odds;
 use crate::engine::agenda::Scheduled;
-use crate::engine::host::Invocation;
+use crate::engine::host::{Invocation, ObjectHost};
 use crate::engine::ids::HostId;
 use crate::engine::services::Service;
 use crate::engine::world::{PendingCrash, State};
@@ -51,9 +51,10 @@ impl State {
             return;
         }
         if object.alarm.running.is_some() {
-            // Runs of the handler do not overlap: the alarm is scheduled again when the handler has ended.
+            // Runs of the handler do not overlap. The one that is running takes the place of a retry; an alarm that
+            // was set is scheduled again when the handler has ended.
             object.alarm.scheduled = None;
-            return;
+            return object.drop_retry();
         }
         if !object.gates.is_empty() {
             // An alarm that waits for a gate has not begun: it is still set.
@@ -115,8 +116,10 @@ impl State {
         if failed {
             return self.alarm_failed(host);
         }
-        let alarm = &mut self.hosts.object_mut(host).alarm;
-        (alarm.running, alarm.failures) = (None, 0);
+        let object = self.hosts.object_mut(host);
+        (object.alarm.running, object.alarm.failures) = (None, 0);
+        // The other copy of this delivery may have failed before. The alarm has run, so it is not tried again.
+        object.drop_retry();
         self.schedule_alarm(host);
     }
 
@@ -147,5 +150,15 @@ impl State {
         object.storage.set_kept_alarm(Some(at));
         object.alarm.retry = Some(at);
         self.schedule_alarm(host);
+    }
+}
+
+impl ObjectHost {
+    /// The alarm is not tried again. One that the running handler has set stays, even if it is for the same time.
+    fn drop_retry(&mut self) {
+        let retry = self.alarm.retry.take();
+        if retry.is_some() && self.storage.kept_alarm() == retry && !self.storage.alarm_touched() {
+            self.storage.set_kept_alarm(None);
+        }
     }
 }

@@ -39,7 +39,7 @@ pub struct Database {
 }
 
 enum State {
-    /// Nothing but `CREATE` statements has run, so there is no need for a connection yet.
+    /// Nothing but `CREATE` and `SELECT` statements has run, so there is no need for a connection yet.
     Schema(Rc<Schema>),
     Open {
         connection: Connection,
@@ -126,6 +126,11 @@ impl Database {
             self.state = State::Schema(next);
             return Ok(answer);
         }
+        if statement.kind == Kind::Select
+            && let State::Schema(schema) = &self.state
+        {
+            return self.look(&Rc::clone(schema), statement, bindings);
+        }
         let alone = self.marks.is_empty();
         let defers = statement.kind == Kind::Pragma && statement.sql.contains("defer_foreign_keys");
         let connection = self.connection();
@@ -154,7 +159,24 @@ impl Database {
         result
     }
 
-    /// The connection, which is taken from the pool when the first statement needs one.
+    /// Reads a database that has nothing but a schema. It needs no connection of its own yet: a program that looks
+    /// which tables there are is about to make those that are missing.
+    fn look(
+        &mut self,
+        schema: &Schema,
+        statement: &Statement<'_>,
+        bindings: &[Value],
+    ) -> Result<ResultSet, Error> {
+        let mut connection = schema.outside_of_a_run();
+        connection.shared.set_now(self.now);
+        connection.shared.set_random(self.seed, self.draws);
+        let result = connection.run(statement, bindings);
+        self.draws = connection.shared.draws();
+        schema.give_back(connection);
+        result
+    }
+
+    /// The connection, which is taken from the pool when the first statement that writes needs one.
     fn connection(&mut self) -> &mut Connection {
         if let State::Schema(base) = &self.state {
             let connection = base.connection();
@@ -357,3 +379,37 @@ impl std::fmt::Debug for Database {
 /// The platform's answer to parameters anywhere else.
 const ONLY_LAST_HAS_PARAMETERS: &str = "When executing multiple SQL statements in a single call, \
     only the last statement can have parameters.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_was_only_read_is_still_a_schema_of_the_pool() {
+        let mut database = Database::open(7);
+        let tables = "select name from sqlite_master where type = 'table'";
+        assert!(database.exec(tables, &[]).unwrap().rows.is_empty());
+        database.exec("create table cats(name text)", &[]).unwrap();
+        assert_eq!(database.exec(tables, &[]).unwrap().rows, [["cats".into()]]);
+        assert!(database.exec("select lives from cats", &[]).is_err());
+        assert!(matches!(database.state, State::Schema(_)));
+    }
+
+    #[test]
+    fn what_a_database_tells_does_not_depend_on_when_it_gets_its_connection() {
+        let told = |before: &str, after: &str| {
+            let mut database = Database::open(7);
+            let mut ask = || database.exec("select random(), changes(), last_insert_rowid()", &[]);
+            let first = ask().unwrap().rows;
+            database.exec(&format!("create table cats(name text); {before}"), &[]).unwrap();
+            let second = database.exec("select random(), count(*) from cats", &[]).unwrap().rows;
+            database.exec(after, &[]).unwrap();
+            (first, second, database.exec("select random(), changes()", &[]).unwrap().rows)
+        };
+        let write = "insert into cats values ('Tom'); delete from cats";
+        let (late, early) = (told("select 1", write), told(write, write));
+        assert_eq!(late, early);
+        assert_ne!(late.0[0][0], late.1[0][0], "each draws another number");
+        assert_eq!(late.0[0][1..], [Value::Integer(0), Value::Integer(0)]);
+    }
+}

@@ -61,8 +61,7 @@ impl Schema {
         if let Some(answer) = self.unchanged.borrow().get(statement.sql) {
             return Ok(Some((Rc::clone(self), answer.clone())));
         }
-        let mut connection = self.idle_or_new();
-        connection.reset_counters();
+        let mut connection = self.outside_of_a_run();
         let answer = match connection.run(statement, &[]) {
             Ok(answer) => answer,
             Err(error) => {
@@ -94,6 +93,13 @@ impl Schema {
     pub fn connection(self: &Rc<Schema>) -> Connection {
         let mut connection = self.idle_or_new();
         connection.begin_run();
+        connection
+    }
+
+    /// A connection with this schema and empty tables that counts from zero, outside of a run.
+    pub fn outside_of_a_run(&self) -> Connection {
+        let mut connection = self.idle_or_new();
+        connection.reset_counters();
         connection
     }
 

@@ -143,6 +143,7 @@ impl Model {
                         model.alarm_failed(ms);
                     } else {
                         (model.running, model.failures) = (false, 0);
+                        model.drop_retry();
                     }
                 }
                 _ => {}
@@ -193,6 +194,14 @@ impl Model {
         let retry = Alarm::Between(ms + pause, ms + pause + pause / 4 + LATENCY);
         self.retry = Some(retry);
         self.set_kept(retry);
+    }
+
+    /// The alarm has run after all: what failed was the object while the alarm was on its way.
+    fn drop_retry(&mut self) {
+        let retry = self.retry.take();
+        if retry == Some(self.kept.alarm) && !self.kept.touched {
+            self.set_kept(Alarm::None);
+        }
     }
 
     fn does(&mut self, words: &[&str]) -> Result<(), String> {

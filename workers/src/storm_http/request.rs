@@ -1,0 +1,138 @@
+//! One entry of the file: the line that says what it is, headers and a body.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
+
+use super::variables::variable;
+use super::{Entry, Event, Part, StormHttpError};
+use crate::outside::Described;
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with('#') || line.starts_with("//")
+}
+
+/// What the lines between two lines `###` say; nothing if there are only comments.
+pub fn part(
+    lines: &[(usize, Cow<str>)],
+    after: Option<Duration>,
+) -> Result<Option<Part>, StormHttpError> {
+    let lines = lines.iter().map(|(at, line)| (*at, &**line));
+    let says_nothing =
+        |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
+    let mut lines = lines.skip_while(|(_, line)| says_nothing(line));
+    let Some((line, first)) = lines.next() else { return Ok(None) };
+    // An address may go on in the lines below, which begin with a space, and its query does.
+    let mut lines = lines.peekable();
+    let mut first = first.trim().to_string();
+    while let Some((_, more)) = lines.next_if(|(_, line)| continues(line)) {
+        first += more.trim();
+    }
+    let first = &*first;
+    let wrong = |why: String| StormHttpError { line, why };
+    let (method, target) = match address(first) {
+        // An address alone is asked for.
+        Some(_) => ("GET", first),
+        None => first.split_once(' ').unwrap_or((first, "")),
+    };
+    let target = target.trim();
+    match method {
+        "SCHEDULED" => {
+            let entry = Entry { after, event: Event::Scheduled(target.into()), line };
+            return Ok(Some(Part::Entry(entry)));
+        }
+        "OUTSIDE" => {
+            let mut described = Described::parse(target).map_err(wrong)?;
+            described.headers = headers(&mut lines)?;
+            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
+            described.body = text.join("\n").trim_end().into();
+            return Ok(Some(Part::Outside(described)));
+        }
+        _ => {}
+    }
+    if method.is_empty() || !method.chars().all(|c| c.is_ascii_uppercase()) {
+        return Err(wrong(format!("`{first}` is no request; write one as `POST /orders`")));
+    }
+    let target = target.rsplit_once(" HTTP/").map_or(target, |(target, _)| target).trim_end();
+    let (host, path) = address(target)
+        .ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
+    let mut request = Request::new(method, path, "");
+    if let Some(host) = host {
+        request.headers.set("host", host);
+    }
+    headers(&mut lines)?.iter().for_each(|(name, value)| request.headers.append(name, value));
+    // Editors run what stands behind the body when the answer is there.
+    let body: Vec<(usize, &str)> = lines.take_while(|(_, line)| !is_script(line)).collect();
+    if let Some((line, file)) = body.iter().find(|(_, line)| is_file(line)) {
+        let why = format!("`{file}`: a body is not read from a file; write it here");
+        return Err(StormHttpError { line: *line, why });
+    }
+    let ends = line_end(&request.headers);
+    let text = body.iter().map(|(_, line)| *line).collect::<Vec<_>>().join(ends);
+    if method == WEBSOCKET {
+        Conversation::parse(&text).map_err(|error| {
+            let line = body.get(error.line).map_or(line, |(at, _)| *at);
+            StormHttpError { line, why: error.why }
+        })?;
+    }
+    // The last line of a form in parts ends like the others.
+    let text = text.trim_end();
+    request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
+    Ok(Some(Part::Entry(Entry { after, event: Event::Request(request), line })))
+}
+
+/// Whether a line goes on with the address above it.
+fn continues(line: &str) -> bool {
+    line.starts_with([' ', '\t']) && line.trim_start().starts_with(['?', '&', '/'])
+}
+
+/// Whether a line begins a script for the answer, or names a file for it.
+fn is_script(line: &str) -> bool {
+    ["> {%", ">> ", "> ./", "<> "].iter().any(|word| line.starts_with(word))
+}
+
+/// Whether a line stands for the content of a file.
+fn is_file(line: &str) -> bool {
+    ["< ./", "< ../", "< /", "<@ "].iter().any(|word| line.starts_with(word))
+}
+
+/// What is at the end of the lines of a body: a form in parts is read by its line ends.
+fn line_end(headers: &Headers) -> &'static str {
+    let parts = headers.get("content-type").is_some_and(|kind| kind.starts_with("multipart/"));
+    if parts { "\r\n" } else { "\n" }
+}
+
+/// The headers, up to the empty line.
+fn headers<'a>(
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+) -> Result<Headers, StormHttpError> {
+    let mut headers = Headers::default();
+    for (line, header) in lines.take_while(|(_, line)| !line.trim().is_empty()) {
+        if is_comment(header) {
+            continue;
+        }
+        let Some((name, value)) =
+            header.split_once(':').filter(|(name, _)| !name.trim().contains(' '))
+        else {
+            let why =
+                format!("`{}` is no header; an empty line stands before the body", header.trim());
+            return Err(StormHttpError { line, why });
+        };
+        headers.append(name.trim(), value.trim());
+    }
+    Ok(headers)
+}
+
+/// How a whole address can begin.
+const SCHEMES: [&str; 4] = ["http://", "https://", "ws://", "wss://"];
+
+/// The host and the path of a target, which may be a whole address.
+fn address(target: &str) -> Option<(Option<&str>, &str)> {
+    if target.starts_with('/') {
+        return Some((None, target));
+    }
+    let rest = SCHEMES.iter().find_map(|scheme| target.strip_prefix(scheme))?;
+    let at = rest.find('/').unwrap_or(rest.len());
+    Some((Some(&rest[..at]), if at == rest.len() { "/" } else { &rest[at..] }))
+}

@@ -102,7 +102,8 @@
 //! let case = Case { scenario, tape: found.expect("some seed stores it twice").tape() };
 //! let smallest = shrink(case, |case| {
 //!     let run = play(&case.scenario, &Source::Tape(case.tape.clone()));
-//!     broken(&run).then_some(run)
+//!     let fails = broken(&run);
+//!     Some((run, fails))
 //! });
 //! assert_eq!(smallest.best().tape.len(), 1, "one fault is enough");
 //! ```

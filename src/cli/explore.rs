@@ -91,36 +91,14 @@ pub fn jobs(asked: Option<u16>) -> usize {
 }
 
 pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
-    let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
-    let faults: FaultSet = args.faults.iter().copied().collect();
-    let system = input::system(given, &args.system)?;
-    let variant = input::variant(system, args.variant.as_deref())?;
-    let requests = match &args.requests {
-        Some(path) => Some(input::requests(path, given, system, variant)?),
-        None => None,
-    };
-    let worker = given.worker(system);
+    let search = asked_for(given, args)?;
+    let worker = given.worker(search.system);
     let mut notes = Vec::new();
     if let Some(loaded) = worker {
         notes = loaded.notes();
         notes.extend(loaded.rehearsed(given.program)?);
     }
     let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?.of(worker);
-    let search = Search {
-        system,
-        variant,
-        strategy: args.strategy,
-        seed: args.seed,
-        runs: args.runs.unwrap_or(usual),
-        max_crashes: args.max_crashes,
-        max_deviations: args.max_deviations,
-        faults: if args.faults.is_empty() { args.strategy.faults() } else { faults },
-        requests,
-        jobs: jobs(args.jobs),
-        enough: Vec::new(),
-        coverage: args.coverage,
-        shard: args.shard.unwrap_or(Shard::WHOLE),
-    };
     let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
     let mut progress = Progress::new();
     let kept = RefCell::new(&mut keeping);
@@ -164,6 +142,33 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     Ok(match stopped.flatten() {
         Some(note) => answer.interrupted(note),
         None => answer,
+    })
+}
+
+/// The search that the arguments ask for.
+fn asked_for<'a>(given: Given<'a>, args: &Args) -> Result<Search<'a>, CliError> {
+    let usual = if args.strategy == Strategy::Enumerate { u64::MAX } else { 1_000 };
+    let faults: FaultSet = args.faults.iter().copied().collect();
+    let system = input::system(given, &args.system)?;
+    let variant = input::variant(system, args.variant.as_deref())?;
+    let requests = match &args.requests {
+        Some(path) => Some(input::requests(path, given, system, variant)?),
+        None => None,
+    };
+    Ok(Search {
+        system,
+        variant,
+        strategy: args.strategy,
+        seed: args.seed,
+        runs: args.runs.unwrap_or(usual),
+        max_crashes: args.max_crashes,
+        max_deviations: args.max_deviations,
+        faults: if args.faults.is_empty() { args.strategy.faults() } else { faults },
+        requests,
+        jobs: jobs(args.jobs),
+        enough: Vec::new(),
+        coverage: args.coverage,
+        shard: args.shard.unwrap_or(Shard::WHOLE),
     })
 }
 

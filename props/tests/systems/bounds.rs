@@ -4,7 +4,7 @@ use thunderhead_sim::FaultSet;
 
 /// How long a system is searched, and what the search must reach.
 pub struct Bounds {
-    /// In how many storms of a minute each variant that must hold is tried; `weather` has twice as many of its own.
+    /// In how many storms of a minute each variant that must hold is tried; `weather` has several times as many of its own.
     pub storms: u32,
     /// Within how many seeds each kind of search refutes each variant that must be refuted.
     pub refuted_within: u64,
@@ -22,7 +22,7 @@ pub struct Bounds {
 
 /// What a system gets that has no line in [`of`].
 const USUAL: Bounds = Bounds {
-    storms: 10_000,
+    storms: 5_000,
     refuted_within: 400,
     deviations_max: 3,
     faults_max: 3,
@@ -42,7 +42,7 @@ pub fn of(system: &str) -> Bounds {
             enumerated_least: 1_000,
             ..USUAL
         },
-        "uploads" => Bounds { storms: 5_000, deviations_max: 6, ..USUAL },
+        "uploads" => Bounds { storms: 2_500, deviations_max: 6, ..USUAL },
         "generations" => Bounds { met_within: 2_000, ..USUAL },
         "comparisons" => Bounds { met_within: 300, ..USUAL },
         // How many processors there are is a matter of deviations too, so a history may need a few more.

@@ -34,7 +34,11 @@ impl World for Simulated {
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + 'static) {
-        self.0.spawn(work);
+        // What a Worker has only spawned ends with its invocation; in the other worlds it goes on.
+        self.0.wait_until(async move {
+            work.await;
+            Ok(())
+        });
     }
 }
 

@@ -1,5 +1,6 @@
 //! This workspace's engine: workers behind the doorway, recorded choices, the trace as data.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,33 +13,34 @@ use thunderhead_sim::{
 use crate::protocol::{DOWN, Host, Message, Plan, Protocol, RPC_TIMEOUT, Reply, World};
 
 #[derive(Clone)]
-struct Simulated(Env);
+struct Simulated {
+    env: Env,
+    /// What the host has since it started. Work that is spawned here goes on when the request is answered, as it does
+    /// in the other worlds.
+    host: Env,
+}
 
 impl World for Simulated {
     async fn call(&self, to: Host, message: Message) -> Option<Reply> {
         let request = Request::new("POST", "/", &message.to_bytes()[..]);
-        let response = self.0.timeout(RPC_TIMEOUT, self.0.fetch(to.name(), request)).await?;
+        let response = self.env.timeout(RPC_TIMEOUT, self.env.fetch(to.name(), request)).await?;
         response.ok().map(|response| Reply::from_status(response.status))
     }
 
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()> {
-        self.0.sleep(duration)
+        self.env.sleep(duration)
     }
 
     fn now(&self) -> Duration {
-        self.0.now() - Time::ZERO
+        self.env.now() - Time::ZERO
     }
 
     fn random(&self, n: u32) -> u32 {
-        self.0.random(n)
+        self.env.random(n)
     }
 
     fn spawn(&self, work: impl Future<Output = ()> + 'static) {
-        // What a Worker has only spawned ends with its invocation; in the other worlds it goes on.
-        self.0.wait_until(async move {
-            work.await;
-            Ok(())
-        });
+        self.host.spawn(work);
     }
 }
 
@@ -57,20 +59,25 @@ pub fn run(plan: &Plan, protocol: &Rc<Protocol>) -> Run {
 fn mount(cloud: &mut Cloud, protocol: &Rc<Protocol>) {
     for host in Host::ALL {
         let (serving, booting) = (protocol.clone(), protocol.clone());
+        let started: Rc<RefCell<Option<Env>>> = Rc::default();
+        let starting = started.clone();
         let worker = cloud.worker(host.name()).fetch(move |env, request| {
-            let protocol = serving.clone();
+            let (protocol, host) = (serving.clone(), started.borrow().clone());
+            let host = host.expect("a host starts before it serves");
             async move {
                 let message = Message::from_bytes(request.body.bytes());
-                let reply = protocol.serve(Simulated(env), message).await;
+                let reply = protocol.serve(Simulated { env, host }, message).await;
                 Ok(Response::new(reply.status(), ""))
             }
         });
         worker.boot(move |env| {
-            booting.boot(&Simulated(env), host);
+            *starting.borrow_mut() = Some(env.clone());
+            booting.boot(&Simulated { env: env.clone(), host: env }, host);
             std::future::ready(())
         });
     }
-    cloud.client("client", |env| protocol.clone().client(Simulated(env)));
+    cloud
+        .client("client", |env| protocol.clone().client(Simulated { env: env.clone(), host: env }));
 }
 
 /// Weather in which nothing goes wrong and latency varies.

@@ -98,9 +98,14 @@ pub fn scripted(scenario: &Scenario, run: &Run, pieces: &[&Piece]) -> Scenario {
     let struck = (0..strikes.len()).map(|at| rule(&strikes, at, scenario.drawn_faults, run));
     let mut faults = scenario.faults.clone();
     for rule in struck.chain(rules) {
-        // Two rules that are alike strike one after the other, and so does one that strikes twice.
+        // Two rules that are alike strike one after the other, and so does one that strikes twice. A rule for a host
+        // counts from the one before it.
         match faults.last_mut() {
-            Some(last) if ScriptedFault { times: 1, ..last.clone() } == rule => last.times += 1,
+            Some(last)
+                if !rule.fault.on_host() && ScriptedFault { times: 1, ..last.clone() } == rule =>
+            {
+                last.times += 1
+            }
             _ => faults.push(rule),
         }
     }
@@ -152,13 +157,35 @@ fn verdict(run: &Run, at: usize, drawn: FaultSet) -> Option<Piece> {
         _ => None,
     };
     let code = match fault {
-        Fault::Fail if value > 0 => draw.op.failures().get(value).copied(),
+        Fault::Fail if value > 0 => refusal(run, at, value, drawn),
         Fault::FewLabels | Fault::FalseExists if value > 0 => u32::try_from(value).ok(),
         // A replica that has heard of nothing lags behind by more writes than there are.
         Fault::StaleRead => LAGS.get(value).map(|lag| u32::try_from(*lag).unwrap_or(u32::MAX)),
         _ => None,
     };
     Some(strike(at, fault, by, code))
+}
+
+/// The number that a script has for the error with which a call was refused. A tape numbers errors in another way.
+fn refusal(run: &Run, at: usize, value: usize, drawn: FaultSet) -> Option<u32> {
+    let (draw, actors) = (&run.draws[at], run.trace.actors());
+    let fails = |other: &&Draw| {
+        (other.kind, other.host, other.op) == (draw.kind, draw.host, draw.op)
+            && other.value > 0
+            && fault_of(&other.deviation(actors, other.value), drawn) == Some(Fault::Fail)
+    };
+    let earlier = run.draws[..at].iter().filter(fails).count();
+    let refused = run.trace.events().iter().filter_map(|event| match event.kind {
+        EventKind::Fault { call: Some(call), fault: Fault::Fail, .. }
+            if event.actor == draw.host =>
+        {
+            Some(run.trace.op(call))
+        }
+        _ => None,
+    });
+    let op = refused.filter(|op| op.code() == draw.op).nth(earlier)?;
+    let error = op.refusals().into_iter().nth(value)?;
+    draw.op.failures().iter().copied().find(|code| op.refusal(*code).as_ref() == Some(&error))
 }
 
 /// The verdict that an amount belongs to: it is drawn right after it.

@@ -5,6 +5,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod failure;
 pub mod history;
+pub mod kept;
 pub mod model;
 pub mod page;
 pub mod playable;

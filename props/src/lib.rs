@@ -112,6 +112,7 @@
 //! * `platform.rs`: the promises of the platform, which every system is judged by.
 //! * `search.rs`: what a seed stands for. `strategy.rs`: the proptest strategy. `guided.rs`: a search that learns.
 //! * [`explore`]: a whole search, which counts runs and shrinks the smallest failure of each promise.
+//! * [`scripted`]: a failure as a script without a tape.
 //! * [`coverage`]: which calls met which faults in a search.
 //! * `tests/systems/every.rs`: what is tried on every registered system.
 
@@ -128,6 +129,7 @@ mod platform;
 mod promise;
 pub mod promises;
 mod quiet;
+pub mod scripted;
 pub mod search;
 mod strategy;
 mod system;

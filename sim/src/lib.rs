@@ -194,6 +194,7 @@ pub use scenario::script::{
 pub use scenario::scripted_fault::{Filter, ScriptedFault};
 pub use scenario::{ClientRequest, Kill, Scenario, Timing};
 pub use search::enumerate::Enumerate;
+pub use search::scripted::{Piece, Place, places, scripted};
 pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};
 pub use services::{ai, d1, kv, queue, r2, sqlite, storage, workflow};

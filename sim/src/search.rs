@@ -1,4 +1,5 @@
 //! Searches over tapes: the smallest failing run, and every run within bounds.
 
 pub mod enumerate;
+pub mod scripted;
 pub mod shrink;

@@ -10,6 +10,7 @@ use thunderhead_sim::{Failure, Script, printable};
 use super::{Answer, CliError, Given, input, model, run};
 use crate::VERSION;
 use crate::history::History;
+use crate::kept;
 use crate::model::{Choice, Model};
 use crate::playable::{Playable, Played};
 use crate::recorded;
@@ -26,6 +27,9 @@ pub struct Args {
     /// The whole history, not only what led to the failure.
     #[arg(long, conflicts_with = "wide")]
     history: bool,
+    /// Prints the failure as a script without a tape, to be edited, kept, and played by `run`.
+    #[arg(long, conflicts_with_all = ["wide", "history"])]
+    as_script: bool,
     #[command(flatten)]
     pub model: model::Arg,
 }
@@ -53,6 +57,9 @@ pub fn replay(given: Given, args: &Args) -> Result<Answer, CliError> {
     let played = playable.play().map_err(|error| CliError::Mismatch(format!("{name}: {error}")))?;
     let misfits = recorded::misfits(&playable, &failure, &played);
     Ok(match recorded::violation(&failure, &played) {
+        Some(_) if misfits.is_empty() && args.as_script => {
+            return as_script(given, &playable, &failure, args);
+        }
         Some(violation) if misfits.is_empty() => {
             same(given.program, &playable, &played, violation, args)
         }
@@ -107,6 +114,41 @@ fn same(
         }
     };
     Answer { text, json: run::document(playable, played, false), code: 1, notes: Vec::new() }
+}
+
+/// The failure as a script whose faults have names and places. It is read and played like any other before it is
+/// offered.
+fn as_script(
+    given: Given,
+    playable: &Playable,
+    failure: &Failure,
+    args: &Args,
+) -> Result<Answer, CliError> {
+    let name = input::shown(&args.file);
+    let none = |why: &str| {
+        CliError::Mismatch(format!(
+            "{name}: it cannot be told as a script without a tape: {why}\n  it is a script as it is: `{} run {name}` plays it with its tape",
+            given.program
+        ))
+    };
+    let script =
+        kept::script(playable, &failure.promise).map_err(|error| none(&error.to_string()))?;
+    let text = script.to_toml();
+    let again = Script::parse(&args.file.display().to_string(), &text)
+        .and_then(|file| input::ready(file, &args.file, given))
+        .map_err(|error| none(&error.to_string()))?;
+    let played = again.play().map_err(|error| none(&error.to_string()))?;
+    let broken = played.violations.iter().any(|one| *one.promise == *failure.promise);
+    if let Some(idle) = played.idle.first().filter(|_| broken) {
+        return Err(none(idle));
+    }
+    if !broken {
+        return Err(none("as a script it keeps the promise"));
+    }
+    let mut json = run::document(&again, &played, false);
+    json["script"] = json!(text);
+    let text = kept::with_remark(&text, &played.violations);
+    Ok(Answer { text, json, code: 0, notes: Vec::new() })
 }
 
 fn differs(

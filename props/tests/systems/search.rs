@@ -1,8 +1,9 @@
 //! The searches that the tests of all systems make.
 
 use thunderhead::testing::{self, Refutation};
+use thunderhead_props::scripted::{self, Unscripted};
 use thunderhead_props::search::{self, Sampling};
-use thunderhead_props::{Expected, System, Variant, Violation};
+use thunderhead_props::{Expected, System, Variant, Violation, quietly};
 use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Tape, Time, Timing};
 
 use crate::bounds::Bounds;
@@ -11,12 +12,40 @@ use crate::bounds::Bounds;
 /// shrinks to at most so many deviations.
 pub fn refuted_and_made_small(system: &System, bounds: &Bounds) {
     let (runs, most) = (bounds.refuted_within, bounds.deviations_max);
+    let mut untold = Vec::new();
     for variant in system.variants().iter().filter(|variant| variant.expected != Expected::Holds) {
         for sampling in [Sampling::Random, Sampling::Pct] {
             let found = testing::refuted(system, variant, sampling, runs);
             let (name, tape) = (&variant.name, &found.case.tape);
             assert!(tape.len() <= most, "{name}: {tape:?}");
             is_told_shortly(&format!("{} {name}", system.name), &found, bounds.faults_max);
+            untold.extend(
+                untold_as_a_script(system, variant, &found).map(|why| {
+                    format!("{name} ({sampling:?}), {}: {why:?}", found.violation.promise)
+                }),
+            );
+        }
+    }
+    let untold_max = bounds.untold_max;
+    assert!(untold.len() <= untold_max, "{}: more than {untold_max}: {untold:#?}", system.name);
+}
+
+/// Why a failure cannot be told as a script without a tape; nothing when it can, and the script breaks the promise.
+fn untold_as_a_script(
+    system: &System,
+    variant: &Variant,
+    found: &Refutation,
+) -> Option<Unscripted> {
+    let promise = &found.violation.promise;
+    match quietly(|| scripted::told(system, variant, &found.case, promise)) {
+        Err(why) => Some(why),
+        Ok(scenario) => {
+            let source = Source::Tape(Tape::benign());
+            let (_, broken) = search::check(system, variant, &scenario, &source).unwrap();
+            let names: Vec<_> = broken.iter().map(|violation| &violation.promise).collect();
+            assert!(names.contains(&promise), "{}: {promise}: {names:?}", variant.name);
+            assert_eq!(scenario.drawn_faults, FaultSet::NONE);
+            None
         }
     }
 }

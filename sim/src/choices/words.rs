@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use crate::choices::Draw;
 use crate::choices::tape::{Deviation, Tape};
 use crate::protocol::fault::{Fault, FaultSet};
 use crate::protocol::site::{ChoiceKind, OpCode, Site};
@@ -162,6 +163,21 @@ fn verdict(line: &Deviation, drawn: FaultSet) -> Option<(Fault, String)> {
         let both = classes(line.site.op).len() > 1;
         let session = if both && *class == CallClass::Read { SESSION } else { "" };
         Some((*fault, format!("{session}{}", if spent { SPENT } else { "" })))
+    })
+}
+
+/// The fault that a verdict has drawn.
+pub(crate) fn fault_of(line: &Deviation, drawn: FaultSet) -> Option<Fault> {
+    verdict(line, drawn).map(|(fault, _)| fault)
+}
+
+/// Whether `fault` could have been drawn where this verdict was.
+pub(crate) fn offers(draw: &Draw, drawn: FaultSet, fault: Fault) -> bool {
+    classes(draw.op).iter().any(|class| {
+        let (table, kind) = (Table::of(drawn, *class), fault.kind());
+        let spent = table.options(false) == draw.of && table.options(true) != draw.of;
+        let fits = spent || table.options(true) == draw.of;
+        fits && kind.classes.contains(class) && !(spent && fault.is_crash())
     })
 }
 

@@ -12,7 +12,7 @@ use crate::protocol::outcome::Error;
 use crate::services::ai;
 
 /// The numbers of writes that a replica can be drawn to lag behind.
-const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];
+pub(crate) const LAGS: [u64; 4] = [1, 2, 5, u64::MAX];
 
 /// What happens to a call that a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]

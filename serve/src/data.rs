@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DATA/LOCK       held by the process that serves
-//! DATA/cloud.db   SQLite: meta, row, turn, history
+//! DATA/cloud.db   SQLite: meta, row, image, turn, history
 //! ```
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -20,14 +20,16 @@ mod error;
 pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
 const TABLES: &str = "
     create table meta(key text primary key, value text not null) without rowid;
     create table row(kind text not null, key text not null, value text not null, body blob, unique (kind, key));
+    create table image(log text primary key, beside text not null, pages blob not null);
     create table turn(seq integer primary key, log text not null, did text not null);
+    create index turn_of_log on turn(log);
     create table history(seq integer primary key, lines text not null);";
 
 /// Which system a directory is of.
@@ -58,6 +60,8 @@ pub struct Report {
     pub identity: Identity,
     /// How many rows there are.
     pub rows: u64,
+    /// How many databases are written down as a whole.
+    pub images: u64,
     /// How many turns of databases have to be done again at a start.
     pub turns: u64,
     /// How many pieces of history there are.
@@ -111,6 +115,7 @@ impl Data {
             |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
         Ok(Report {
             rows: count("select count(*) from row")?,
+            images: count("select count(*) from image")?,
             turns: count("select count(*) from turn")?,
             history: count("select count(*) from history")?,
             identity,
@@ -245,6 +250,13 @@ fn restore(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
         let (value, body): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
         let restored = machine.restore_row(&kind, &key, &value, body.map(Body::from));
         restored.map_err(|error| damaged(&format!("{kind} {key}"), &error))?;
+    }
+    let mut all = db.prepare("select log, beside, pages from image")?;
+    let mut images = all.query([])?;
+    while let Some(image) = images.next()? {
+        let (log, beside): (String, String) = (image.get(0)?, image.get(1)?);
+        let pages = image.get_ref(2)?.as_blob().map_err(|error| damaged(&log, &error))?;
+        machine.restore_image(&log, &beside, pages).map_err(|error| damaged(&log, &error))?;
     }
     let mut all = db.prepare("select log, did from turn order by seq")?;
     let mut turns = all.query([])?;

@@ -107,6 +107,12 @@ fn put(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<u64
             None => drop(delete.execute((row.kind, &row.key))?),
         }
     }
+    for image in &changes.images {
+        let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
+        forget.execute([&image.log])?;
+        let mut replace = transaction.prepare_cached("insert or replace into image values (?, ?, ?)")?;
+        replace.execute((&image.log, &image.beside, &image.pages))?;
+    }
     let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;
     for turn in &changes.turns {
         append.execute((&turn.log, &turn.did))?;
@@ -115,5 +121,5 @@ fn put(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<u64
         let mut tell = transaction.prepare_cached("insert into history(lines) values (?)")?;
         tell.execute([&changes.history])?;
     }
-    Ok((changes.rows.len() + changes.turns.len()) as u64)
+    Ok((changes.rows.len() + changes.images.len() + changes.turns.len()) as u64)
 }

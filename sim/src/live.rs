@@ -123,6 +123,16 @@ impl Machine {
         self.world.state().restore_row(kind, key, value, body)
     }
 
+    /// Puts back an [`Image`](crate::Image), before the turns of its log.
+    pub fn restore_image(
+        &mut self,
+        log: &str,
+        beside: &str,
+        pages: &[u8],
+    ) -> Result<(), RestoreError> {
+        self.world.state().restore_image(log, beside, pages)
+    }
+
     /// Puts back a [`Turn`](crate::Turn); those of one log in their order.
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         self.world.state().restore_turn(log, did)

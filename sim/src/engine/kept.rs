@@ -1,10 +1,12 @@
 //! What of a running cloud has to be written down after each tick, and how it is put back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::host::Host;
 use crate::engine::ids::HostId;
 use crate::engine::live::{Flaw, KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::logs::Place;
 use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
 use crate::services::r2::Part;
@@ -32,11 +34,24 @@ pub struct Turn {
     pub did: String,
 }
 
+/// A database as a whole. It takes the place of its last image and of every [`Turn`] of its log so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The database, as in [`Turn::log`].
+    pub log: String,
+    /// What there is beside the pages, in JSON.
+    pub beside: String,
+    /// The pages of the database: those of a file of SQLite.
+    pub pages: Vec<u8>,
+}
+
 /// Everything that changed in one tick. It takes effect together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Rows that were replaced.
     pub rows: Vec<Row>,
+    /// Databases that are written down as a whole, and whose logs begin anew.
+    pub images: Vec<Image>,
     /// What was appended to the logs of databases.
     pub turns: Vec<Turn>,
     /// What happened, as JSON lines; empty unless the history is kept.
@@ -46,14 +61,17 @@ pub struct Changes {
 impl Changes {
     /// Whether there is nothing to write down.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.turns.is_empty() && self.history.is_empty()
+        self.rows.is_empty()
+            && self.images.is_empty()
+            && self.turns.is_empty()
+            && self.history.is_empty()
     }
 }
 
 /// How many calls there are before those that are over are forgotten.
 const FORGET_FROM: usize = 1_024;
 
-fn json(value: &impl serde::Serialize) -> String {
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("what is written down is JSON")
 }
 
@@ -70,7 +88,7 @@ impl State {
         self.changed_messages(&mut changes.rows);
         self.changed_instances(&mut changes.rows);
         self.changed_alarms(&mut changes.rows);
-        self.changed_databases(&mut changes.turns);
+        self.changed_databases(&mut changes);
         if !changes.is_empty() {
             let value = Some(json(&self.numbers()));
             changes.rows.push(Row { kind: "numbers", key: "all".into(), value, body: None });
@@ -167,15 +185,23 @@ impl State {
         }
     }
 
-    fn changed_databases(&mut self, turns: &mut Vec<Turn>) {
-        let commits = self.services.d1.take_kept().into_iter();
-        turns.extend(commits.map(|(name, did)| Turn { log: format!("d1/{name}"), did }));
+    fn changed_databases(&mut self, changes: &mut Changes) {
         let Some(live) = &mut self.live else { return };
-        turns.extend(
-            std::mem::take(&mut live.turns)
-                .into_iter()
-                .map(|turn| Turn { log: format!("object/{}", turn.object), did: json(&turn) }),
-        );
+        let commits = self.services.d1.take_kept().into_iter();
+        let commits =
+            commits.map(|(name, did)| (Turn { log: format!("d1/{name}"), did }, Place::D1(name)));
+        let turns = std::mem::take(&mut live.turns).into_iter().map(|(host, turn)| {
+            let log = format!("object/{}", object_key(&self.hosts.object(host).id));
+            (Turn { log, did: json(&turn) }, Place::Object(host))
+        });
+        let mut heavy = BTreeMap::new();
+        for (turn, place) in commits.chain(turns) {
+            if live.logs.grew(&turn.log, turn.did.len()) {
+                heavy.insert(turn.log.clone(), place);
+            }
+            changes.turns.push(turn);
+        }
+        self.take_images(heavy, changes);
     }
 
     fn numbers(&self) -> Numbers {
@@ -217,8 +243,8 @@ impl State {
         let object = self.hosts.object(host);
         let did = object.storage.take_redo();
         if !did.is_empty() {
-            let (name, object) = (object.id.name().map(Arc::from), object_key(&object.id));
-            live.turns.push(ObjectTurn { object, name, did });
+            let name = object.id.name().map(Arc::from);
+            live.turns.push((host, ObjectTurn { name, did }));
         }
         live.alarms.insert(host);
     }

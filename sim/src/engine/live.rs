@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::ids::HostId;
+use crate::engine::logs::Logs;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
 use crate::services::workflow;
@@ -19,7 +20,9 @@ pub(crate) struct Live {
     /// The parts of R2 that have changed.
     pub parts: BTreeSet<Part>,
     /// What the turns of objects did.
-    pub turns: Vec<ObjectTurn>,
+    pub turns: Vec<(HostId, ObjectTurn)>,
+    /// How much there is to do again at a start.
+    pub logs: Logs,
     /// Objects whose alarm may have changed.
     pub alarms: BTreeSet<HostId>,
     /// The alarms as they are written down.
@@ -48,6 +51,7 @@ impl Live {
             rng: Rng::new(entropy),
             parts: BTreeSet::new(),
             turns: Vec::new(),
+            logs: Logs::default(),
             alarms: BTreeSet::new(),
             kept_alarms: BTreeMap::new(),
             ended: Vec::new(),
@@ -78,10 +82,7 @@ impl Live {
 /// A turn of one object, to be done again after a restart.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ObjectTurn {
-    /// The namespace and the digits of the object.
-    #[serde(skip)]
-    pub object: String,
-    /// Its name, if it has one.
+    /// The name of the object, if it has one.
     pub name: Option<Arc<str>>,
     pub did: Vec<Redo>,
 }

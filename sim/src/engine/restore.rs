@@ -89,6 +89,9 @@ impl State {
 
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         let unreadable = || RestoreError::Unreadable(format!("the log `{log}`"));
+        if let Some(live) = &mut self.live {
+            live.logs.grew(log, did.len());
+        }
         match log.split_once('/').ok_or_else(unreadable)? {
             ("d1", database) => match self.services.d1.restore_commit(database, did)? {
                 true => Ok(()),
@@ -106,7 +109,7 @@ impl State {
     }
 
     /// The host of an object that was there before the restart.
-    fn restored_object(
+    pub fn restored_object(
         &mut self,
         namespace: &str,
         hex: &str,

@@ -7,6 +7,7 @@
 
 mod cursor;
 mod error;
+mod image;
 mod kv;
 mod redo;
 
@@ -21,6 +22,7 @@ pub use cursor::SqlCursor;
 pub(crate) use cursor::named;
 pub use error::Error;
 pub use kv::{ListOptions, MAX_PAIR_BYTES};
+pub(crate) use image::Beside;
 pub(crate) use redo::Redo;
 
 /// What `ctx.storage` is to a durable object.

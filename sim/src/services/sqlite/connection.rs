@@ -9,9 +9,11 @@ use rusqlite::{StatementStatus, ffi};
 
 use super::prepared::Prepared;
 use super::replaced::Snapshot;
-use super::script::{Kind, Statement, words};
+use super::script::{self, Kind, Statement, words};
 use super::shared::Shared;
-use super::{Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, limits};
+use super::{
+    Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, image, limits,
+};
 
 pub(super) struct Connection {
     prepared: Prepared,
@@ -35,8 +37,22 @@ pub(super) struct Connection {
 impl Connection {
     /// A new in-memory database without tables.
     pub fn open() -> Connection {
-        let setup = || -> rusqlite::Result<Connection> {
+        Connection::open_with(&[]).expect("an in-memory database opens")
+    }
+
+    /// A new in-memory database with what [`Connection::image`] gave.
+    pub fn from_image(image: &[u8]) -> Result<Connection, Error> {
+        let load = || -> rusqlite::Result<Connection> {
+            let mut connection = Connection::open_with(image)?;
+            connection.adopt_schema()?;
+            Ok(connection)
+        };
+        load().map_err(Error::from_sqlite)
+    }
+
+    fn open_with(image: &[u8]) -> rusqlite::Result<Connection> {
             let mut raw = rusqlite::Connection::open_in_memory()?;
+            image::load(image, &mut raw)?;
             // A plan that looked at the values of parameters would be made anew for other values, which
             // takes longer than most statements do here.
             raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -64,8 +80,28 @@ impl Connection {
                 changed_schema: false,
                 unchanged: BTreeMap::new(),
             })
-        };
-        setup().expect("an in-memory database opens")
+    }
+
+    /// Everything that is in the database, outside of any turn.
+    pub fn image(&self) -> Vec<u8> {
+        image::take(self.raw()).expect("a database in memory can be copied")
+    }
+
+    /// Takes note of a schema that no statement of this connection has made.
+    fn adopt_schema(&mut self) -> rusqlite::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let texts = shared.as_internal(|| -> rusqlite::Result<Vec<String>> {
+            let mut all =
+                self.raw().prepare("select sql from sqlite_master where sql is not null")?;
+            all.query_map([], |row| row.get(0))?.collect()
+        })?;
+        for statement in texts.iter().flat_map(|text| script::split(text)) {
+            self.deferrable |= statement.has(words::DEFERRED);
+            self.replaces |= statement.has(words::REPLACE);
+        }
+        self.note_schema();
+        self.recursing = shared.as_internal(|| capture::refresh(self.raw(), &shared))?;
+        Ok(())
     }
 
     /// Runs a statement of ours.

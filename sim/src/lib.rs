@@ -203,4 +203,5 @@ pub use values::call::CallClass;
 pub use values::hash::StableHasher;
 pub use values::printable::{is_unprintable, printable, printable_json, printable_lines};
 pub use values::rng::Rng;
+pub use values::shelf::Shelf;
 pub use values::time::{EPOCH_MS, Time};

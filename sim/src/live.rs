@@ -19,6 +19,7 @@ use crate::protocol::http::{Request, Response};
 use crate::protocol::outcome::Error;
 use crate::scenario::Scenario;
 use crate::values::body::Body;
+use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 
 /// How a machine is set up.
@@ -123,6 +124,16 @@ impl Machine {
         self.world.state().restore_row(kind, key, value, body)
     }
 
+    /// From now on large bodies have files of their own, and are read back when they are asked for.
+    pub fn read_with(&mut self, shelf: Rc<dyn Shelf>) {
+        self.world.state().services.r2.set_shelf(shelf);
+    }
+
+    /// Puts back a [`Row`](crate::Row) whose bytes are in a file.
+    pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
+        self.world.state().restore_filed(key, value, file)
+    }
+
     /// Puts back an [`Image`](crate::Image), before the turns of its log.
     pub fn restore_image(
         &mut self,
@@ -179,6 +190,11 @@ impl Machine {
         let changes = state.take_changes();
         state.forget();
         changes
+    }
+
+    /// The changes up to [`Changes::number`] are on disk: what they have can be read back, and is not held any longer.
+    pub fn written(&self, number: u64) {
+        self.world.state().written(number);
     }
 
     /// The time of the machine, which never goes back.

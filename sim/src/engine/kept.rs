@@ -23,6 +23,15 @@ pub struct Row {
     pub value: Option<String>,
     /// The bytes that go with it.
     pub body: Option<Body>,
+    /// The file that has those bytes instead of the row. It is written before the row is, unless there are no bytes:
+    /// then it has been written before.
+    pub file: Option<u64>,
+}
+
+impl Row {
+    fn new(kind: &'static str, key: String, value: Option<String>) -> Row {
+        Row { kind, key, value, body: None, file: None }
+    }
 }
 
 /// Something that was written to a database, to be written again in the same order after a restart.
@@ -48,6 +57,8 @@ pub struct Image {
 /// Everything that changed in one tick. It takes effect together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
+    /// They are the so-many-th that are not empty.
+    pub number: u64,
     /// Rows that were replaced.
     pub rows: Vec<Row>,
     /// Databases that are written down as a whole, and whose logs begin anew.
@@ -91,7 +102,11 @@ impl State {
         self.changed_databases(&mut changes);
         if !changes.is_empty() {
             let value = Some(json(&self.numbers()));
-            changes.rows.push(Row { kind: "numbers", key: "all".into(), value, body: None });
+            changes.rows.push(Row::new("numbers", "all".into(), value));
+        }
+        if let Some(live) = self.live.as_mut().filter(|_| !changes.is_empty()) {
+            live.taken += 1;
+            changes.number = live.taken;
         }
         changes
     }
@@ -115,6 +130,16 @@ impl State {
         self.trace.forget_before(first.0, needed);
     }
 
+    /// The changes up to this number are on disk, so that what they have need not be held in memory.
+    pub fn written(&mut self, number: u64) {
+        let Some(live) = &mut self.live else { return };
+        while let Some((_, part, file)) = live.leaving.pop_front_if(|(with, ..)| *with <= number) {
+            if let Part::Object { bucket, key } = part {
+                self.services.r2.has_left(&bucket, &key, file);
+            }
+        }
+    }
+
     fn take_history(&mut self) -> String {
         let Some(live) = &mut self.live else { return String::new() };
         let mut text = String::new();
@@ -126,17 +151,24 @@ impl State {
     }
 
     fn changed_parts(&mut self, rows: &mut Vec<Row>) {
-        let parts = self.live.as_mut().map(|live| std::mem::take(&mut live.parts));
-        for part in parts.unwrap_or_default() {
-            rows.push(match part {
+        let Some(live) = &mut self.live else { return };
+        for part in std::mem::take(&mut live.parts) {
+            rows.push(match &part {
                 Part::Object { bucket, key } => {
-                    let kept = self.services.r2.kept_object(&bucket, &key);
-                    let (value, body) = kept.map(|(object, body)| (json(&object), body)).unzip();
-                    Row { kind: "object", key: format!("{bucket}/{key}"), value, body }
+                    let row = Row::new("object", format!("{bucket}/{key}"), None);
+                    let Some(kept) = self.services.r2.keep_object(bucket, key) else {
+                        rows.push(row);
+                        continue;
+                    };
+                    if let (Some(file), Some(_)) = (kept.file, &kept.body) {
+                        live.leaving.push_back((live.taken + 1, part.clone(), file));
+                    }
+                    let value = Some(json(&kept.object));
+                    Row { value, body: kept.body, file: kept.file, ..row }
                 }
                 Part::Upload { bucket, id } => {
-                    let value = self.services.r2.kept_upload(&bucket, &id);
-                    Row { kind: "upload", key: format!("{bucket}/{id}"), value, body: None }
+                    let value = self.services.r2.kept_upload(bucket, id);
+                    Row::new("upload", format!("{bucket}/{id}"), value)
                 }
             });
         }
@@ -146,17 +178,14 @@ impl State {
         let changed = self.services.queues.take_kept().into_iter();
         rows.extend(changed.map(|(queue, seq, kept)| {
             let (key, value) = (format!("{queue}/{}", digits(seq)), kept.as_ref().map(json));
-            Row { kind: "message", key, value, body: None }
+            Row::new("message", key, value)
         }));
     }
 
     fn changed_instances(&mut self, rows: &mut Vec<Row>) {
         let changed = self.services.workflows.take_kept().into_iter();
-        rows.extend(changed.map(|(workflow, id, value)| Row {
-            kind: "instance",
-            key: format!("{workflow}/{id}"),
-            value,
-            body: None,
+        rows.extend(changed.map(|(workflow, id, value)| {
+            Row::new("instance", format!("{workflow}/{id}"), value)
         }));
     }
 
@@ -181,7 +210,7 @@ impl State {
             if before == value {
                 continue;
             }
-            rows.push(Row { kind: "alarm", key: object_key(&object.id), value, body: None });
+            rows.push(Row::new("alarm", object_key(&object.id), value));
         }
     }
 
@@ -209,7 +238,7 @@ impl State {
             now: self.now,
             calls: self.calls.next(),
             told: self.live.as_ref().map_or(0, |live| live.told),
-            r2: self.services.r2.drawn(),
+            r2: self.services.r2.numbers(),
             queues: self.services.queues.numbers(),
             workflows: self.services.workflows.numbers(),
         }

@@ -1,7 +1,7 @@
 //! What a cloud has that runs on the wall clock instead of in a simulation: randomness of its own, and a memory of what
 //! changed and is not written down yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,10 @@ pub(crate) struct Live {
     /// Whether the history is kept until it is taken.
     pub tells: bool,
     pub flaw: Option<Flaw>,
+    /// How many changes have been taken that were not empty.
+    pub taken: u64,
+    /// Objects whose bytes go to a file: with which changes, and to which file.
+    pub leaving: VecDeque<(u64, Part, u64)>,
 }
 
 /// A deliberate mistake, so that a test can show that it would be found.
@@ -58,6 +62,8 @@ impl Live {
             told: 0,
             tells,
             flaw,
+            taken: 0,
+            leaving: VecDeque::new(),
         }
     }
 
@@ -101,7 +107,7 @@ pub(crate) struct Numbers {
     pub now: Time,
     pub calls: u32,
     pub told: usize,
-    pub r2: u64,
+    pub r2: (u64, u64),
     pub queues: (u64, u64),
     pub workflows: (u64, u64),
 }

@@ -87,6 +87,15 @@ impl State {
         }
     }
 
+    /// Puts back an object of R2 whose bytes are in a file.
+    pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
+        let bucket = key.split_once('/').map_or(key, |(bucket, _)| bucket);
+        match self.services.r2.restore_filed(bucket, serde_json::from_str(value)?, file) {
+            true => Ok(()),
+            false => Err(RestoreError::Homeless(format!("bucket `{bucket}`"))),
+        }
+    }
+
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         let unreadable = || RestoreError::Unreadable(format!("the log `{log}`"));
         if let Some(live) = &mut self.live {
@@ -136,7 +145,7 @@ impl State {
         if let Some(live) = &mut self.live {
             live.told = numbers.told;
         }
-        self.services.r2.set_drawn(numbers.r2);
+        self.services.r2.set_numbers(numbers.r2);
         self.services.queues.set_numbers(numbers.queues);
         self.services.workflows.set_numbers(numbers.workflows);
     }

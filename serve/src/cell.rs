@@ -109,9 +109,6 @@ fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
     let settings = MachineConfig { entropy, salt, tells, flaw };
     let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
     machine.read_with(Rc::new(Disk { files: data.files.clone() }));
-    if let Some(namespace) = machine.unkept() {
-        return Err(DataError::Unkept(namespace));
-    }
     data.restore(&mut machine)?;
     machine.recover(clock::now());
     Ok(machine)

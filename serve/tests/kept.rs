@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use thunderhead_sim::{
     Body, Changes, Cloud, DurableObject, Env, Error, Machine, MachineConfig, ObjectState, Request,
-    Response, Time, Turn,
+    Response, Time, Turn, kv,
 };
 
 /// What a journal would have written.
@@ -157,4 +157,61 @@ fn an_image_has_the_schema_and_what_the_schema_says() {
     let orphan = ask("insert into books values ('B', 'Bob')");
     assert!(orphan.contains("internal error"), "{orphan}");
     assert_eq!(ask("select count(*) from words where words match 'lightning'"), "[[Integer(1)]]");
+}
+
+/// Keys over HTTP: `PUT` and `DELETE` of one, `GET` of one or of all that begin so.
+fn settings(cloud: &mut Cloud) {
+    cloud.kv("settings");
+    cloud.worker("web").fetch(|env, request: Request| async move {
+        let (settings, key) = (env.kv("settings"), request.pathname().trim_start_matches('/'));
+        let told = match &*request.method {
+            "PUT" => {
+                let (metadata, expiration_ttl) = (Some("1".into()), request.query("ttl"));
+                let expiration_ttl = expiration_ttl.map(|ttl| ttl.parse().unwrap());
+                let options = kv::PutOptions { metadata, expiration_ttl, ..kv::PutOptions::default() };
+                settings.put_with(key, request.body.clone(), options).await?;
+                "put".into()
+            }
+            "DELETE" => {
+                settings.delete(key).await?;
+                "deleted".into()
+            }
+            "LIST" => {
+                let prefix = Some(key.into());
+                let page = settings.list(kv::ListOptions { prefix, ..kv::ListOptions::default() });
+                page.await?.keys.iter().map(|key| &*key.name).collect::<Vec<_>>().join(" ")
+            }
+            _ => match settings.get_with_metadata(key).await? {
+                Some(entry) => format!("{} {:?}", entry.value.text().unwrap(), entry.metadata),
+                None => "nothing".into(),
+            },
+        };
+        Ok(Response::new(200, told))
+    });
+}
+
+#[test]
+fn keys_of_kv_are_there_after_a_restart_until_they_expire() {
+    let mut disk = Disk::default();
+    let machine = disk.start(&settings, Time::ZERO);
+    let mut put = |path: &str| assert_eq!(ask(&machine, &mut disk, "PUT", path, "on"), "put");
+    for path in ["/a.lamp", "/b.lamp", "/b.radio", "/c.lamp", "/b.gone", "/b.short?ttl=600"] {
+        put(path);
+    }
+    assert_eq!(ask(&machine, &mut disk, "DELETE", "/b.gone", ""), "deleted");
+    assert_eq!(ask(&machine, &mut disk, "GET", "/never.there", ""), "nothing");
+    assert_eq!(disk.rows.keys().filter(|(kind, _)| kind == "key").count(), 5);
+
+    let machine = disk.start(&settings, machine.now());
+    let mut told = |method, path| ask(&machine, &mut disk, method, path, "");
+    assert_eq!(told("GET", "/b.lamp"), r#"on Some("1")"#);
+    assert_eq!(told("GET", "/b.gone"), "nothing");
+    assert_eq!(told("LIST", "/b."), "b.lamp b.radio b.short");
+    // Each question takes a minute, so the ten are over.
+    for _ in 0..10 {
+        told("GET", "/a.lamp");
+    }
+    assert_eq!(told("GET", "/b.short"), "nothing");
+    assert_eq!(told("LIST", "/b."), "b.lamp b.radio");
+    assert!(!disk.rows.contains_key(&("key".into(), "settings/b.short".into())), "it is still kept");
 }

@@ -75,14 +75,6 @@ fn a_request_that_only_reads_changes_nothing() {
 }
 
 #[test]
-fn what_would_be_lost_at_a_restart_is_told() {
-    let kept = Driven::uploads();
-    assert_eq!(kept.machine.unkept(), None);
-    let lost = Driven::new(&|cloud| cloud.kv("settings"));
-    assert_eq!(lost.machine.unkept().as_deref(), Some("settings"));
-}
-
-#[test]
 fn what_the_engine_holds_does_not_grow_with_what_it_has_done() {
     let mut driven = Driven::uploads();
     let mut largest = [Size { calls: 0, tasks: 0, hosts: 0 }; 2];

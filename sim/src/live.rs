@@ -95,6 +95,7 @@ impl Machine {
         let migrations = state.services.d1.forget_migrations();
         state.services.queues.keep_changes();
         state.services.workflows.keep_changes();
+        state.services.kv.keep_changes();
         if config.flaw == Some(Flaw::LeaseCounts) {
             state.services.queues.count_leases();
         }
@@ -106,11 +107,6 @@ impl Machine {
     /// A hash of the migrations of the system's databases. What was written with others cannot be put back.
     pub fn migrations(&self) -> u64 {
         self.migrations
-    }
-
-    /// A namespace of KV, if the system has one: what it holds is not among the changes, so a restart would lose it.
-    pub fn unkept(&self) -> Option<String> {
-        self.world.state().services.kv.names().next().map(Into::into)
     }
 
     /// Puts back a [`Row`](crate::Row).

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::host::Host;
 use crate::engine::ids::HostId;
-use crate::engine::live::{Flaw, KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::live::{Flaw, KeptAlarm, KeptKey, Numbers, ObjectTurn};
 use crate::engine::logs::Place;
 use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
@@ -15,7 +15,7 @@ use crate::values::body::Body;
 /// A row of what a cloud keeps: it replaces the one of the same kind and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is: `object`, `upload`, `message`, `instance`, `alarm` or `numbers`.
+    /// What it is: `object`, `upload`, `message`, `instance`, `alarm`, `key` (of KV) or `numbers`.
     pub kind: &'static str,
     /// Which one.
     pub key: String,
@@ -99,6 +99,7 @@ impl State {
         self.changed_messages(&mut changes.rows);
         self.changed_instances(&mut changes.rows);
         self.changed_alarms(&mut changes.rows);
+        self.changed_keys(&mut changes.rows);
         self.changed_databases(&mut changes);
         if !changes.is_empty() {
             let value = Some(json(&self.numbers()));
@@ -212,6 +213,15 @@ impl State {
             }
             rows.push(Row::new("alarm", object_key(&object.id), value));
         }
+    }
+
+    fn changed_keys(&mut self, rows: &mut Vec<Row>) {
+        let changed = self.services.kv.take_kept().into_iter();
+        rows.extend(changed.map(|(namespace, key, entry)| {
+            let value = entry.as_ref().map(|entry| json(&KeptKey::of(entry)));
+            let body = entry.map(|entry| entry.value.clone());
+            Row { body, ..Row::new("key", format!("{namespace}/{key}"), value) }
+        }));
     }
 
     fn changed_databases(&mut self, changes: &mut Changes) {

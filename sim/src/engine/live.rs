@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::ids::HostId;
 use crate::engine::logs::Logs;
+use crate::services::kv;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
 use crate::services::workflow;
@@ -99,6 +100,19 @@ pub(crate) struct KeptAlarm {
     pub name: Option<Arc<str>>,
     pub at: Time,
     pub failures: u32,
+}
+
+/// A key of KV as it is written down, beside its value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptKey {
+    pub metadata: Option<Arc<str>>,
+    pub expiration: Option<i64>,
+}
+
+impl KeptKey {
+    pub fn of(entry: &kv::Entry) -> KeptKey {
+        KeptKey { metadata: entry.metadata.clone(), expiration: entry.expiration }
+    }
 }
 
 /// How far everything has been numbered, and the time.

@@ -1,12 +1,13 @@
 //! How a cloud is put back after a restart, from what was written down.
 
 use crate::engine::ids::HostId;
-use crate::engine::live::{KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::live::{KeptAlarm, KeptKey, Numbers, ObjectTurn};
 use crate::engine::services::Service;
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::EventKind;
+use crate::services::kv;
 use crate::services::queue::Kept;
 use crate::values::body::Body;
 
@@ -82,6 +83,11 @@ impl State {
                     live.kept_alarms.insert(host, value.into());
                 }
                 Ok(())
+            }
+            "key" => {
+                let KeptKey { metadata, expiration } = serde_json::from_str(value)?;
+                let entry = kv::Entry { value: body.ok_or_else(unreadable)?, metadata, expiration };
+                homed("namespace", self.services.kv.restore_entry(home, name, entry))
             }
             _ => Err(unreadable()),
         }

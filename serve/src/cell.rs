@@ -10,7 +10,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use thunderhead_sim::{Flaw, Machine, MachineConfig, Request};
+use thunderhead_sim::{Flaw, Machine, MachineConfig, Request, Shelf};
 use tokio::sync::{oneshot, watch};
 
 use crate::data::{Data, DataError};
@@ -108,7 +108,8 @@ fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
     let (entropy, salt, tells) = (u64::from_le_bytes(entropy), data.salt, config.tells);
     let settings = MachineConfig { entropy, salt, tells, flaw };
     let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
-    machine.read_with(Rc::new(Disk { files: data.files.clone() }));
+    let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
+    machine.read_with(&disk);
     data.restore(&mut machine)?;
     machine.recover(clock::now());
     Ok(machine)
@@ -225,6 +226,7 @@ impl Ticks<'_> {
             (&self.metrics.calls_kept, size.calls),
             (&self.metrics.tasks, size.tasks),
             (&self.metrics.hosts, size.hosts),
+            (&self.metrics.instances, size.instances),
         ] {
             gauge.store(value as u64, Relaxed);
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! DATA/LOCK       held by the process that serves
-//! DATA/cloud.db   SQLite: meta, row, file, image, turn, history
+//! DATA/cloud.db   SQLite: meta, row, file, ended, image, turn, history
 //! DATA/bodies/    the bytes of large objects
 //! ```
 
@@ -32,6 +32,8 @@ const TABLES: &str = "
     create table row(kind text not null, key text not null, value text not null, body blob, file integer,
                      unique (kind, key));
     create table file(number integer primary key, length integer not null, hash blob not null);
+    create table ended(key text not null unique, value text not null, kept_until integer not null);
+    create index ended_in_order on ended(kept_until);
     create table image(log text primary key, beside text not null, pages blob not null);
     create table turn(seq integer primary key, log text not null, did text not null);
     create index turn_of_log on turn(log);
@@ -51,6 +53,7 @@ pub struct Identity {
 pub struct Data {
     pub(crate) db: Connection,
     pub(crate) files: Files,
+    path: PathBuf,
     secret: String,
     sign_in: String,
     /// What SQL's `random()` derives from.
@@ -66,6 +69,8 @@ pub struct Report {
     pub identity: Identity,
     /// How many rows there are.
     pub rows: u64,
+    /// How many instances of workflows have ended and are kept.
+    pub ended: u64,
     /// How many objects have their bytes in a file.
     pub files: u64,
     /// How many databases are written down as a whole.
@@ -103,7 +108,7 @@ impl Data {
             .parse()
             .map_err(|_| DataError::Damaged("the salt is no number".into()))?;
         let (secret, sign_in) = (meta(&db, "secret")?, meta(&db, "sign_in")?);
-        Ok(Data { db, files, secret, sign_in, salt, _lock: lock })
+        Ok(Data { db, files, path: path.into(), secret, sign_in, salt, _lock: lock })
     }
 
     /// Checks a directory that nobody serves: whether the database is whole, and everything in it can be put back.
@@ -121,17 +126,24 @@ impl Data {
         let mut machine = machine(&identity).ok_or_else(|| DataError::Unknown(identity.clone()))?;
         check_migrations(&db, &machine)?;
         restore(&db, &mut machine)?;
+        check_ended(&db, &mut machine)?;
         let files = check_files(&db, &Files::of(path))?;
         let count =
             |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
         Ok(Report {
             rows: count("select count(*) from row")?,
+            ended: count("select count(*) from ended")?,
             files,
             images: count("select count(*) from image")?,
             turns: count("select count(*) from turn")?,
             history: count("select count(*) from history")?,
             identity,
         })
+    }
+
+    /// A connection for the engine, which only reads.
+    pub(crate) fn reader(&self) -> Result<Connection, DataError> {
+        read_only(&self.path)
     }
 
     /// Puts everything back into a machine.
@@ -250,6 +262,18 @@ fn check_migrations(db: &Connection, machine: &Machine) -> Result<(), DataError>
         true => Ok(()),
         false => Err(DataError::Migrations),
     }
+}
+
+/// Instances that have ended are read when they are asked for; here each is.
+fn check_ended(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
+    let mut all = db.prepare("select key, value from ended")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, value): (String, String) = (row.get(0)?, row.get(1)?);
+        let restored = machine.restore_row("instance", &key, &value, None);
+        restored.map_err(|error| DataError::Damaged(format!("instance {key}: {error}")))?;
+    }
+    Ok(())
 }
 
 fn numbers_of_files(db: &Connection) -> Result<BTreeSet<u64>, DataError> {

@@ -42,7 +42,8 @@ impl Files {
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        let folders: BTreeSet<PathBuf> = all.iter().map(|(number, _)| self.folder(*number)).collect();
+        let folders: BTreeSet<PathBuf> =
+            all.iter().map(|(number, _)| self.folder(*number)).collect();
         for folder in &folders {
             if !folder.is_dir() {
                 DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -55,12 +56,15 @@ impl Files {
             let writers: Vec<_> = all
                 .chunks(share)
                 .map(|few| {
-                    scope.spawn(move || few.iter().map(|(at, bytes)| self.put(*at, bytes)).collect())
+                    scope
+                        .spawn(move || few.iter().map(|(at, bytes)| self.put(*at, bytes)).collect())
                 })
                 .collect();
             let joined = writers.into_iter().map(|writer| writer.join());
             let written: Vec<io::Result<Vec<Written>>> = joined
-                .map(|written| written.unwrap_or_else(|_| Err(io::Error::other("a writer panicked"))))
+                .map(|written| {
+                    written.unwrap_or_else(|_| Err(io::Error::other("a writer panicked")))
+                })
                 .collect();
             written.into_iter().collect::<io::Result<Vec<Vec<Written>>>>()
         })?;
@@ -99,7 +103,8 @@ impl Files {
             let mut left = 0;
             for file in std::fs::read_dir(&folder)? {
                 let file = file?;
-                let number = file.file_name().to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
+                let number =
+                    file.file_name().to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
                 match number.filter(|number| kept.contains(number)) {
                     Some(_) => left += 1,
                     None => std::fs::remove_file(file.path())?,
@@ -115,7 +120,8 @@ impl Files {
     /// Reads a file as it was written; otherwise what is wrong with it.
     pub fn check(&self, written: &Written) -> Result<(), String> {
         let path = self.path(written.number);
-        let bytes = self.read(written.number).map_err(|error| format!("{}: {error}", path.display()))?;
+        let bytes =
+            self.read(written.number).map_err(|error| format!("{}: {error}", path.display()))?;
         if bytes.len() as u64 != written.length {
             let (found, length) = (bytes.len(), written.length);
             return Err(format!("{} has {found} bytes and had {length}", path.display()));

@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
-use thunderhead_sim::{Changes, Error, Response, Row};
+use thunderhead_sim::{Changes, Error, Response, Row, Time};
 use tokio::sync::{oneshot, watch};
 
 use crate::files::{Files, Written};
@@ -106,6 +106,26 @@ fn abandon(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<Option<
     Ok(abandoned)
 }
 
+/// Instances that have ended have a table of their own, which a start does not have to read.
+fn put_ended(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+    let (Some(value), Some(until)) = (&row.value, row.kept_until) else {
+        let mut gone = transaction.prepare_cached("delete from ended where key = ?")?;
+        return gone.execute([&row.key]).map(drop);
+    };
+    let until = i64::try_from(until.as_ms()).unwrap_or(i64::MAX);
+    let mut replace =
+        transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
+    replace.execute((&row.key, value, until)).map(drop)
+}
+
+/// Removes some of the instances that are kept no longer.
+fn forget_ended(transaction: &Transaction<'_>, now: Time) -> rusqlite::Result<()> {
+    let mut forget = transaction.prepare_cached(
+        "delete from ended where rowid in (select rowid from ended where kept_until <= ?1 limit 256)",
+    )?;
+    forget.execute([i64::try_from(now.as_ms()).unwrap_or(i64::MAX)]).map(drop)
+}
+
 /// Why something could not be written.
 #[derive(Debug)]
 pub enum WriteError {
@@ -170,22 +190,32 @@ fn put(
     )?;
     let mut delete = transaction.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
-        if row.kind == "object" {
-            dead.extend(abandon(transaction, row)?);
+        match row.kind {
+            "object" => dead.extend(abandon(transaction, row)?),
+            "instance" => put_ended(transaction, row)?,
+            _ => {}
         }
         match &row.value {
-            Some(value) => {
+            Some(value) if row.kept_until.is_none() => {
                 let body = row.body.as_ref().filter(|_| row.file.is_none());
                 let file = row.file.map(u64::cast_signed);
-                replace.execute((row.kind, &row.key, value, body.map(|body| body.bytes()), file))?;
+                replace.execute((
+                    row.kind,
+                    &row.key,
+                    value,
+                    body.map(|body| body.bytes()),
+                    file,
+                ))?;
             }
-            None => drop(delete.execute((row.kind, &row.key))?),
+            _ => drop(delete.execute((row.kind, &row.key))?),
         }
     }
+    forget_ended(transaction, changes.now)?;
     for image in &changes.images {
         let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
         forget.execute([&image.log])?;
-        let mut replace = transaction.prepare_cached("insert or replace into image values (?, ?, ?)")?;
+        let mut replace =
+            transaction.prepare_cached("insert or replace into image values (?, ?, ?)")?;
         replace.execute((&image.log, &image.beside, &image.pages))?;
     }
     let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;

@@ -1,5 +1,6 @@
 //! What the engine reads back of what the journal has written.
 
+use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
 use thunderhead_sim::Shelf;
 
@@ -10,6 +11,8 @@ use crate::log;
 #[derive(Debug)]
 pub struct Disk {
     pub files: Files,
+    /// A connection that only reads.
+    pub db: Connection,
 }
 
 impl Shelf for Disk {
@@ -21,5 +24,17 @@ impl Shelf for Disk {
             log::say("error", "a body cannot be read", &fields);
         }
         read.ok()
+    }
+
+    fn instance(&self, workflow: &str, id: &str) -> Option<String> {
+        let read = || -> rusqlite::Result<Option<String>> {
+            let mut find = self.db.prepare_cached("select value from ended where key = ?")?;
+            find.query_row([format!("{workflow}/{id}")], |row| row.get(0)).optional()
+        };
+        read().unwrap_or_else(|error| {
+            let fields = json!({ "workflow": workflow, "id": id, "why": error.to_string() });
+            log::say("error", "an instance cannot be read", &fields);
+            None
+        })
     }
 }

@@ -96,6 +96,7 @@ impl Machine {
         state.services.queues.keep_changes();
         state.services.workflows.keep_changes();
         state.services.kv.keep_changes();
+        state.services.ai.forget_pictures();
         if config.flaw == Some(Flaw::LeaseCounts) {
             state.services.queues.count_leases();
         }
@@ -120,9 +121,12 @@ impl Machine {
         self.world.state().restore_row(kind, key, value, body)
     }
 
-    /// From now on large bodies have files of their own, and are read back when they are asked for.
-    pub fn read_with(&mut self, shelf: Rc<dyn Shelf>) {
-        self.world.state().services.r2.set_shelf(shelf);
+    /// From now on large bodies and ended instances of workflows are read back when they are asked for. This comes
+    /// before anything is put back.
+    pub fn read_with(&mut self, shelf: &Rc<dyn Shelf>) {
+        let mut state = self.world.state();
+        state.services.workflows.set_shelf(shelf);
+        state.services.r2.set_shelf(shelf.clone());
     }
 
     /// Puts back a [`Row`](crate::Row) whose bytes are in a file.
@@ -210,6 +214,8 @@ impl Machine {
             calls: state.calls.len(),
             tasks: state.tasks.alive().count(),
             hosts: state.hosts.len(),
+            instances: state.services.workflows.held(),
+            pictures: state.services.ai.remembered(),
         }
     }
 }
@@ -223,6 +229,10 @@ pub struct Size {
     pub tasks: usize,
     /// Hosts, of workers, objects and instances of workflows.
     pub hosts: usize,
+    /// Instances of workflows that are in memory.
+    pub instances: usize,
+    /// Pictures whose labels are remembered.
+    pub pictures: usize,
 }
 
 impl Drop for Machine {

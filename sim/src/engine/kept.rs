@@ -11,6 +11,7 @@ use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
 use crate::services::r2::Part;
 use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// A row of what a cloud keeps: it replaces the one of the same kind and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +27,13 @@ pub struct Row {
     /// The file that has those bytes instead of the row. It is written before the row is, unless there are no bytes:
     /// then it has been written before.
     pub file: Option<u64>,
+    /// Until when it is kept, if nothing holds it in memory: an instance that has ended.
+    pub kept_until: Option<Time>,
 }
 
 impl Row {
     fn new(kind: &'static str, key: String, value: Option<String>) -> Row {
-        Row { kind, key, value, body: None, file: None }
+        Row { kind, key, value, body: None, file: None, kept_until: None }
     }
 }
 
@@ -59,6 +62,8 @@ pub struct Image {
 pub struct Changes {
     /// They are the so-many-th that are not empty.
     pub number: u64,
+    /// When that was.
+    pub now: Time,
     /// Rows that were replaced.
     pub rows: Vec<Row>,
     /// Databases that are written down as a whole, and whose logs begin anew.
@@ -94,7 +99,8 @@ fn digits(number: u64) -> String {
 /// What has changed, one function for each kind.
 impl State {
     pub fn take_changes(&mut self) -> Changes {
-        let mut changes = Changes { history: self.take_history(), ..Changes::default() };
+        let (now, history) = (self.now, self.take_history());
+        let mut changes = Changes { now, history, ..Changes::default() };
         self.changed_parts(&mut changes.rows);
         self.changed_messages(&mut changes.rows);
         self.changed_instances(&mut changes.rows);
@@ -139,6 +145,7 @@ impl State {
                 self.services.r2.has_left(&bucket, &key, file);
             }
         }
+        self.services.workflows.written(number);
     }
 
     fn take_history(&mut self) -> String {
@@ -184,9 +191,11 @@ impl State {
     }
 
     fn changed_instances(&mut self, rows: &mut Vec<Row>) {
-        let changed = self.services.workflows.take_kept().into_iter();
-        rows.extend(changed.map(|(workflow, id, value)| {
-            Row::new("instance", format!("{workflow}/{id}"), value)
+        let number = self.live.as_ref().map_or(0, |live| live.taken + 1);
+        let changed = self.services.workflows.take_kept(number).into_iter();
+        rows.extend(changed.map(|kept| {
+            let key = format!("{}/{}", kept.workflow, kept.id);
+            Row { kept_until: kept.kept_until, ..Row::new("instance", key, kept.value) }
         }));
     }
 

@@ -21,8 +21,8 @@ use crate::values::time::Time;
 pub use cursor::SqlCursor;
 pub(crate) use cursor::named;
 pub use error::Error;
-pub use kv::{ListOptions, MAX_PAIR_BYTES};
 pub(crate) use image::Beside;
+pub use kv::{ListOptions, MAX_PAIR_BYTES};
 pub(crate) use redo::Redo;
 
 /// What `ctx.storage` is to a durable object.

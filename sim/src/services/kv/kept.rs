@@ -17,6 +17,9 @@ pub(super) struct Kept {
     pub expiring: BTreeSet<(i64, Arc<str>)>,
 }
 
+/// A namespace, a key, and its entry unless it is gone.
+pub(crate) type Changed = (Arc<str>, Arc<str>, Option<Arc<Entry>>);
+
 impl Kv {
     /// From now on remembers which keys change, and nothing else of the past.
     pub(crate) fn keep_changes(&mut self) {
@@ -25,8 +28,8 @@ impl Kv {
         }
     }
 
-    /// The keys that have changed: the namespace, the key, and the entry unless it is gone.
-    pub(crate) fn take_kept(&mut self) -> Vec<(Arc<str>, Arc<str>, Option<Arc<Entry>>)> {
+    /// The keys that have changed.
+    pub(crate) fn take_kept(&mut self) -> Vec<Changed> {
         let mut all = Vec::new();
         for (name, namespace) in &mut self.namespaces {
             let changed = namespace.kept.as_mut().map(|kept| std::mem::take(&mut kept.changed));

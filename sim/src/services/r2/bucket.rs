@@ -42,8 +42,13 @@ pub(super) struct Stored {
 pub(super) enum Bytes {
     Here(Body),
     /// On the way to a file, and in memory until they are there.
-    Leaving { body: Body, file: u64 },
-    Away { file: u64 },
+    Leaving {
+        body: Body,
+        file: u64,
+    },
+    Away {
+        file: u64,
+    },
 }
 
 impl Stored {

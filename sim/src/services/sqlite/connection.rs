@@ -51,35 +51,35 @@ impl Connection {
     }
 
     fn open_with(image: &[u8]) -> rusqlite::Result<Connection> {
-            let mut raw = rusqlite::Connection::open_in_memory()?;
-            image::load(image, &mut raw)?;
-            // A plan that looked at the values of parameters would be made anew for other values, which
-            // takes longer than most statements do here.
-            raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            // Small pages, because every write beside a trigger copies the pages it touches.
-            raw.execute_batch(
-                "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
+        let mut raw = rusqlite::Connection::open_in_memory()?;
+        image::load(image, &mut raw)?;
+        // A plan that looked at the values of parameters would be made anew for other values, which
+        // takes longer than most statements do here.
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        // Small pages, because every write beside a trigger copies the pages it touches.
+        raw.execute_batch(
+            "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
                  create temp table _cf_counters(x);",
-            )?;
-            for (limit, value) in limits::CONNECTION {
-                raw.set_limit(limit, value)?;
-            }
-            let shared = Arc::new(Shared::default());
-            functions::install(&raw, &shared)?;
-            capture::install(&raw, &shared)?;
-            let recursing = capture::recurse(&raw)?;
-            authority::install(&mut raw, &shared)?;
-            Ok(Connection {
-                prepared: Prepared::new(raw),
-                shared,
-                changes_before: 0,
-                schema_version: 0,
-                deferrable: false,
-                replaces: false,
-                recursing,
-                changed_schema: false,
-                unchanged: BTreeMap::new(),
-            })
+        )?;
+        for (limit, value) in limits::CONNECTION {
+            raw.set_limit(limit, value)?;
+        }
+        let shared = Arc::new(Shared::default());
+        functions::install(&raw, &shared)?;
+        capture::install(&raw, &shared)?;
+        let recursing = capture::recurse(&raw)?;
+        authority::install(&mut raw, &shared)?;
+        Ok(Connection {
+            prepared: Prepared::new(raw),
+            shared,
+            changes_before: 0,
+            schema_version: 0,
+            deferrable: false,
+            replaces: false,
+            recursing,
+            changed_schema: false,
+            unchanged: BTreeMap::new(),
+        })
     }
 
     /// Everything that is in the database, outside of any turn.

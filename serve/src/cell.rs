@@ -4,17 +4,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use thunderhead_sim::{Flaw, Machine, MachineConfig, Request};
+use thunderhead_sim::{Flaw, Machine, MachineConfig, Request, Shelf};
 use tokio::sync::{oneshot, watch};
 
 use crate::data::{Data, DataError};
 use crate::journal::{Answer, Batch, Journal};
 use crate::metrics::Metrics;
+use crate::shelf::Disk;
 use crate::{Commits, Config, Mistake, ServeError, Stop, clock, log};
 
 /// How many requests may wait for the cell. More are refused, so that a crowd does not fill the memory.
@@ -106,9 +108,8 @@ fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
     let (entropy, salt, tells) = (u64::from_le_bytes(entropy), data.salt, config.tells);
     let settings = MachineConfig { entropy, salt, tells, flaw };
     let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
-    if let Some(namespace) = machine.unkept() {
-        return Err(DataError::Unkept(namespace));
-    }
+    let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
+    machine.read_with(&disk);
     data.restore(&mut machine)?;
     machine.recover(clock::now());
     Ok(machine)
@@ -126,15 +127,15 @@ fn run(
     // With one commit for each event nothing may wait, or the events behind would be cut off with it.
     let unwritten = if config.commits == Commits::EachEvent { 0 } else { UNWRITTEN_MOST };
     let (batches, written) = mpsc::sync_channel(unwritten);
-    let db = &mut data.db;
+    let (db, files, on_disk) = (&mut data.db, &data.files, &AtomicU64::new(0));
     let at_rest = std::thread::scope(|scope| {
         let journal = scope.spawn(move || {
             let (commits, halt) = (config.commits, config.halt);
-            Journal { db, commits, metrics, halt, changed }.run(&written)
+            Journal { db, files, written: on_disk, commits, metrics, halt, changed }.run(&written)
         });
         let most = if config.commits == Commits::EachEvent { 1 } else { EVENTS_MOST };
         let answers_early = config.mistake == Some(Mistake::AnswersEarly);
-        let ticks = Ticks { machine: &machine, most, batches, answers_early, metrics };
+        let ticks = Ticks { machine: &machine, most, batches, on_disk, answers_early, metrics };
         let at_rest = ticks.run(inputs);
         drop(ticks);
         match journal.join() {
@@ -157,6 +158,8 @@ struct Ticks<'a> {
     /// How many events a tick has at most.
     most: usize,
     batches: SyncSender<Batch>,
+    /// The number of the last changes that the journal has written.
+    on_disk: &'a AtomicU64,
     /// The deliberate mistake.
     answers_early: bool,
     metrics: &'a Metrics,
@@ -170,6 +173,7 @@ impl Ticks<'_> {
         // The time of the machine never goes back, though the wall clock may have.
         let mut ahead = self.machine.now() - clock::now();
         loop {
+            self.machine.written(self.on_disk.load(Acquire));
             let now = clock::now() + ahead;
             let next = self.machine.advance(now, self.most);
             let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
@@ -222,6 +226,7 @@ impl Ticks<'_> {
             (&self.metrics.calls_kept, size.calls),
             (&self.metrics.tasks, size.tasks),
             (&self.metrics.hosts, size.hosts),
+            (&self.metrics.instances, size.instances),
         ] {
             gauge.store(value as u64, Relaxed);
         }

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! DATA/LOCK       held by the process that serves
-//! DATA/cloud.db   SQLite: meta, row, turn, history
+//! DATA/cloud.db   SQLite: meta, row, file, ended, image, turn, history
+//! DATA/bodies/    the bytes of large objects
 //! ```
 
+use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -13,6 +15,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use thunderhead_sim::{Body, Machine};
 
+use crate::files::{Files, Written};
 use crate::session::hex;
 
 mod error;
@@ -20,14 +23,20 @@ mod error;
 pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
 const TABLES: &str = "
     create table meta(key text primary key, value text not null) without rowid;
-    create table row(kind text not null, key text not null, value text not null, body blob, unique (kind, key));
+    create table row(kind text not null, key text not null, value text not null, body blob, file integer,
+                     unique (kind, key));
+    create table file(number integer primary key, length integer not null, hash blob not null);
+    create table ended(key text not null unique, value text not null, kept_until integer not null);
+    create index ended_in_order on ended(kept_until);
+    create table image(log text primary key, beside text not null, pages blob not null);
     create table turn(seq integer primary key, log text not null, did text not null);
+    create index turn_of_log on turn(log);
     create table history(seq integer primary key, lines text not null);";
 
 /// Which system a directory is of.
@@ -43,6 +52,8 @@ pub struct Identity {
 #[derive(Debug)]
 pub struct Data {
     pub(crate) db: Connection,
+    pub(crate) files: Files,
+    path: PathBuf,
     secret: String,
     sign_in: String,
     /// What SQL's `random()` derives from.
@@ -58,6 +69,12 @@ pub struct Report {
     pub identity: Identity,
     /// How many rows there are.
     pub rows: u64,
+    /// How many instances of workflows have ended and are kept.
+    pub ended: u64,
+    /// How many objects have their bytes in a file.
+    pub files: u64,
+    /// How many databases are written down as a whole.
+    pub images: u64,
     /// How many turns of databases have to be done again at a start.
     pub turns: u64,
     /// How many pieces of history there are.
@@ -85,11 +102,13 @@ impl Data {
             });
         }
         db.execute("delete from meta where key = 'rest'", [])?;
+        let files = Files::of(path);
+        files.sweep(&numbers_of_files(&db)?).map_err(unwritable)?;
         let salt = meta(&db, "salt")?
             .parse()
             .map_err(|_| DataError::Damaged("the salt is no number".into()))?;
         let (secret, sign_in) = (meta(&db, "secret")?, meta(&db, "sign_in")?);
-        Ok(Data { db, secret, sign_in, salt, _lock: lock })
+        Ok(Data { db, files, path: path.into(), secret, sign_in, salt, _lock: lock })
     }
 
     /// Checks a directory that nobody serves: whether the database is whole, and everything in it can be put back.
@@ -107,14 +126,24 @@ impl Data {
         let mut machine = machine(&identity).ok_or_else(|| DataError::Unknown(identity.clone()))?;
         check_migrations(&db, &machine)?;
         restore(&db, &mut machine)?;
+        check_ended(&db, &mut machine)?;
+        let files = check_files(&db, &Files::of(path))?;
         let count =
             |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
         Ok(Report {
             rows: count("select count(*) from row")?,
+            ended: count("select count(*) from ended")?,
+            files,
+            images: count("select count(*) from image")?,
             turns: count("select count(*) from turn")?,
             history: count("select count(*) from history")?,
             identity,
         })
+    }
+
+    /// A connection for the engine, which only reads.
+    pub(crate) fn reader(&self) -> Result<Connection, DataError> {
+        read_only(&self.path)
     }
 
     /// Puts everything back into a machine.
@@ -235,16 +264,64 @@ fn check_migrations(db: &Connection, machine: &Machine) -> Result<(), DataError>
     }
 }
 
+/// Instances that have ended are read when they are asked for; here each is.
+fn check_ended(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
+    let mut all = db.prepare("select key, value from ended")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let (key, value): (String, String) = (row.get(0)?, row.get(1)?);
+        let restored = machine.restore_row("instance", &key, &value, None);
+        restored.map_err(|error| DataError::Damaged(format!("instance {key}: {error}")))?;
+    }
+    Ok(())
+}
+
+fn numbers_of_files(db: &Connection) -> Result<BTreeSet<u64>, DataError> {
+    let mut all = db.prepare("select number from file")?;
+    let numbers = all.query_map([], |row| row.get::<_, i64>(0))?;
+    Ok(numbers.map(|number| number.map(i64::cast_unsigned)).collect::<rusqlite::Result<_>>()?)
+}
+
+/// Reads every file, and compares what is known of it. Returns how many there are.
+fn check_files(db: &Connection, files: &Files) -> Result<u64, DataError> {
+    let sql = "select key from row left join file on number = row.file \
+               where row.file is not null and length is not json_extract(value, '$.size')";
+    let odd: Option<String> = db.query_row(sql, [], |row| row.get(0)).optional()?;
+    if let Some(key) = odd {
+        return Err(DataError::Damaged(format!("the file of object {key} is not known")));
+    }
+    let mut all = db.prepare("select number, length, hash from file")?;
+    let mut rows = all.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let (number, length): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (number, length) = (number.cast_unsigned(), length.cast_unsigned());
+        files.check(&Written { number, length, hash: row.get(2)? }).map_err(DataError::Damaged)?;
+        count += 1;
+    }
+    Ok(count)
+}
+
 fn restore(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
     let damaged =
         |what: &str, error: &dyn std::fmt::Display| DataError::Damaged(format!("{what}: {error}"));
-    let mut all = db.prepare("select kind, key, value, body from row order by kind, key")?;
+    let mut all = db.prepare("select kind, key, value, body, file from row order by kind, key")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
         let (kind, key): (String, String) = (row.get(0)?, row.get(1)?);
         let (value, body): (String, Option<Vec<u8>>) = (row.get(2)?, row.get(3)?);
-        let restored = machine.restore_row(&kind, &key, &value, body.map(Body::from));
+        let restored = match row.get::<_, Option<i64>>(4)? {
+            Some(file) => machine.restore_filed(&key, &value, file.cast_unsigned()),
+            None => machine.restore_row(&kind, &key, &value, body.map(Body::from)),
+        };
         restored.map_err(|error| damaged(&format!("{kind} {key}"), &error))?;
+    }
+    let mut all = db.prepare("select log, beside, pages from image")?;
+    let mut images = all.query([])?;
+    while let Some(image) = images.next()? {
+        let (log, beside): (String, String) = (image.get(0)?, image.get(1)?);
+        let pages = image.get_ref(2)?.as_blob().map_err(|error| damaged(&log, &error))?;
+        machine.restore_image(&log, &beside, pages).map_err(|error| damaged(&log, &error))?;
     }
     let mut all = db.prepare("select log, did from turn order by seq")?;
     let mut turns = all.query([])?;

@@ -1,13 +1,17 @@
 //! The thread that writes: one transaction for what has come in meanwhile, and then the answers may leave.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::fmt;
+use std::io;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::Receiver;
 use std::time::Instant;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
-use thunderhead_sim::{Changes, Error, Response};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use thunderhead_sim::{Changes, Error, Response, Row, Time};
 use tokio::sync::{oneshot, watch};
 
+use crate::files::{Files, Written};
 use crate::metrics::Metrics;
 use crate::{Commits, Halt, When};
 
@@ -23,6 +27,9 @@ pub struct Batch {
 /// How it is written.
 pub struct Journal<'a> {
     pub db: &'a mut Connection,
+    pub files: &'a Files,
+    /// The number of the last changes that are on disk.
+    pub written: &'a AtomicU64,
     pub commits: Commits,
     pub metrics: &'a Metrics,
     /// Where a test wants it to stand still.
@@ -33,7 +40,7 @@ pub struct Journal<'a> {
 
 impl Journal<'_> {
     /// Writes batches until there are no more.
-    pub fn run(mut self, batches: &Receiver<Batch>) -> rusqlite::Result<()> {
+    pub fn run(mut self, batches: &Receiver<Batch>) -> Result<(), WriteError> {
         while let Ok(first) = batches.recv() {
             let mut group = vec![first];
             if self.commits == Commits::Together {
@@ -61,20 +68,91 @@ impl Journal<'_> {
         }
     }
 
-    fn write(&mut self, group: &[Batch]) -> rusqlite::Result<()> {
+    fn write(&mut self, group: &[Batch]) -> Result<(), WriteError> {
         let started = Instant::now();
+        let files = self.files.write(&bodies(group))?;
+        self.halt(When::Between, group);
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut rows = 0;
+        let (mut rows, mut dead) = (0, Vec::new());
+        for file in &files {
+            put_file(&transaction, file)?;
+        }
         for batch in group {
-            rows += put(&transaction, &batch.changes)?;
+            rows += put(&transaction, &batch.changes, &mut dead)?;
         }
         transaction.commit()?;
+        let last = group.iter().map(|batch| batch.changes.number).max().unwrap_or(0);
+        self.written.fetch_max(last, Release);
+        self.files.remove(&dead);
         self.metrics.commits.fetch_add(1, Relaxed);
         self.metrics.rows.fetch_add(rows, Relaxed);
         let took = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.metrics.commit_microseconds.fetch_add(took, Relaxed);
         self.changed.send_modify(|commits| *commits += 1);
         Ok(())
+    }
+}
+
+/// The file of the row that `row` replaces, unless it is the same.
+fn abandon(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<Option<u64>> {
+    let mut find =
+        transaction.prepare_cached("select file from row where kind = 'object' and key = ?")?;
+    let found: Option<Option<i64>> = find.query_row([&row.key], |row| row.get(0)).optional()?;
+    let abandoned = found.flatten().map(i64::cast_unsigned).filter(|file| Some(*file) != row.file);
+    if let Some(file) = abandoned {
+        let mut forget = transaction.prepare_cached("delete from file where number = ?")?;
+        forget.execute([file.cast_signed()])?;
+    }
+    Ok(abandoned)
+}
+
+/// Instances that have ended have a table of their own, which a start does not have to read.
+fn put_ended(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+    let (Some(value), Some(until)) = (&row.value, row.kept_until) else {
+        let mut gone = transaction.prepare_cached("delete from ended where key = ?")?;
+        return gone.execute([&row.key]).map(drop);
+    };
+    let until = i64::try_from(until.as_ms()).unwrap_or(i64::MAX);
+    let mut replace =
+        transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
+    replace.execute((&row.key, value, until)).map(drop)
+}
+
+/// Removes some of the instances that are kept no longer.
+fn forget_ended(transaction: &Transaction<'_>, now: Time) -> rusqlite::Result<()> {
+    let mut forget = transaction.prepare_cached(
+        "delete from ended where rowid in (select rowid from ended where kept_until <= ?1 limit 256)",
+    )?;
+    forget.execute([i64::try_from(now.as_ms()).unwrap_or(i64::MAX)]).map(drop)
+}
+
+/// Why something could not be written.
+#[derive(Debug)]
+pub enum WriteError {
+    Sqlite(rusqlite::Error),
+    File(io::Error),
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Sqlite(error) => error.fmt(f),
+            WriteError::File(error) => write!(f, "the body of an object: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> WriteError {
+        WriteError::Sqlite(error)
+    }
+}
+
+impl From<io::Error> for WriteError {
+    fn from(error: io::Error) -> WriteError {
+        WriteError::File(error)
     }
 }
 
@@ -87,25 +165,58 @@ impl Batch {
     }
 }
 
-/// Writes the changes of one tick. Returns how many rows that were.
-fn put(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<u64> {
+/// The bytes that have to be in files before the rows are written.
+fn bodies(group: &[Batch]) -> Vec<(u64, &[u8])> {
+    let rows = group.iter().flat_map(|batch| &batch.changes.rows);
+    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?.bytes()))).collect()
+}
+
+fn put_file(transaction: &Transaction<'_>, file: &Written) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached("insert into file values (?, ?, ?)")?;
+    insert.execute((file.number.cast_signed(), file.length.cast_signed(), file.hash))?;
+    Ok(())
+}
+
+/// Writes the changes of one tick. Returns how many rows that were. Files that nothing refers to any more are added to
+/// `dead`.
+fn put(
+    transaction: &Transaction<'_>,
+    changes: &Changes,
+    dead: &mut Vec<u64>,
+) -> rusqlite::Result<u64> {
     let mut replace = transaction.prepare_cached(
-        "insert into row(kind, key, value, body) values (?1, ?2, ?3, ?4) \
-         on conflict (kind, key) do update set value = excluded.value, body = excluded.body",
+        "insert into row(kind, key, value, body, file) values (?1, ?2, ?3, ?4, ?5) on conflict (kind, key) \
+         do update set value = excluded.value, body = excluded.body, file = excluded.file",
     )?;
     let mut delete = transaction.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
+        match row.kind {
+            "object" => dead.extend(abandon(transaction, row)?),
+            "instance" => put_ended(transaction, row)?,
+            _ => {}
+        }
         match &row.value {
-            Some(value) => {
+            Some(value) if row.kept_until.is_none() => {
+                let body = row.body.as_ref().filter(|_| row.file.is_none());
+                let file = row.file.map(u64::cast_signed);
                 replace.execute((
                     row.kind,
                     &row.key,
                     value,
-                    row.body.as_ref().map(|body| body.bytes()),
+                    body.map(|body| body.bytes()),
+                    file,
                 ))?;
             }
-            None => drop(delete.execute((row.kind, &row.key))?),
+            _ => drop(delete.execute((row.kind, &row.key))?),
         }
+    }
+    forget_ended(transaction, changes.now)?;
+    for image in &changes.images {
+        let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
+        forget.execute([&image.log])?;
+        let mut replace =
+            transaction.prepare_cached("insert or replace into image values (?, ?, ?)")?;
+        replace.execute((&image.log, &image.beside, &image.pages))?;
     }
     let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;
     for turn in &changes.turns {
@@ -115,5 +226,5 @@ fn put(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<u64
         let mut tell = transaction.prepare_cached("insert into history(lines) values (?)")?;
         tell.execute([&changes.history])?;
     }
-    Ok((changes.rows.len() + changes.turns.len()) as u64)
+    Ok((changes.rows.len() + changes.images.len() + changes.turns.len()) as u64)
 }

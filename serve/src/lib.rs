@@ -12,6 +12,7 @@
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | the thread that drives the engine |
 //! | `journal.rs` | the thread that writes |
+//! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
 //! | `edge.rs`, `gate.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, who asks, what pages hear |
 //! | `site.rs` | the page of each system |
 //! | `judge.rs` | holds a recorded history to the promises |
@@ -21,12 +22,14 @@ mod changes;
 mod clock;
 mod data;
 mod edge;
+mod files;
 mod gate;
 mod journal;
 mod judge;
 mod log;
 mod metrics;
 mod session;
+mod shelf;
 mod site;
 
 use std::fmt;
@@ -70,17 +73,19 @@ pub struct Config {
 pub struct Halt {
     /// The kind of row that the transaction has.
     pub kind: &'static str,
-    /// Whether it is before that transaction or after it.
+    /// Where in the writing of that transaction it is.
     pub when: When,
     /// Is called there.
     pub told: fn(),
 }
 
-/// Before something or after it.
+/// Before something, in the middle of it, or after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Before.
     Before,
+    /// When the files are written that the transaction refers to, and it is not.
+    Between,
     /// After.
     After,
 }

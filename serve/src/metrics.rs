@@ -16,6 +16,7 @@ pub struct Metrics {
     pub calls_kept: AtomicU64,
     pub tasks: AtomicU64,
     pub hosts: AtomicU64,
+    pub instances: AtomicU64,
 }
 
 impl Metrics {
@@ -41,6 +42,7 @@ impl Metrics {
             ("engine_calls", "gauge", &self.calls_kept),
             ("engine_tasks", "gauge", &self.tasks),
             ("engine_hosts", "gauge", &self.hosts),
+            ("engine_instances", "gauge", &self.instances),
         ];
         for (name, kind, value) in all {
             let value = value.load(Relaxed);

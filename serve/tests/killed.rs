@@ -4,8 +4,14 @@
 
 mod support;
 
-use support::campaign::{Campaign, Found};
-use thunderhead_serve::{Commits, Mistake};
+use std::path::Path;
+
+use support::campaign::{Campaign, Found, files};
+use support::client::Client;
+use support::process::Server;
+use thunderhead::systems;
+use thunderhead_serve::{Commits, Data, Identity, Mistake};
+use thunderhead_sim::{Machine, MachineConfig};
 
 /// Every test starts processes that run the same test, and find out here that they are to serve.
 fn run(test: &str, kills: usize, commits: Commits, mistake: Option<Mistake>) -> Found {
@@ -60,4 +66,51 @@ fn a_restart_that_counts_as_an_attempt_is_found() {
         "{:?}",
         found.wrong
     );
+}
+
+#[test]
+fn large_bodies_are_files_that_are_swept_and_verified() {
+    support::process::serve_if_asked();
+    let name = "large_bodies_are_files_that_are_swept_and_verified";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = folder.join("data");
+    let start = || Server::start(name, &data, Commits::Together, None, None);
+    let put = |server: &Server, method, name: &str, bytes: usize| {
+        let mut client = Client::connect(server.address).unwrap();
+        client.ask(method, &format!("/acme/{name}"), &vec![b'x'; bytes]).unwrap()
+    };
+    let server = start();
+    for bytes in [20_000, 30_000, 10, 40_000] {
+        assert_eq!(put(&server, "PUT", "cat.jpg", bytes).0, 201);
+    }
+    assert_eq!(put(&server, "PUT", "dog.jpg", 20_000).0, 201);
+    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 40_000]));
+    server.finish();
+    assert_eq!(files(&data).len(), 2, "what was replaced has no file any more");
+    let stray = files(&data)[0].with_file_name("3ff");
+    std::fs::write(&stray, "left by a crash").unwrap();
+    let server = start();
+    assert!(!stray.exists());
+    assert_eq!(put(&server, "DELETE", "dog.jpg", 0).0, 204);
+    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 40_000]));
+    server.finish();
+
+    let verify = || {
+        let machine = |identity: &Identity| {
+            let variant = systems::find(&identity.system)?.variant(&identity.variant)?.clone();
+            Some(Machine::new(&MachineConfig::default(), &move |cloud| variant.mount(cloud)))
+        };
+        Data::verify(&data, machine).map_err(|error| error.to_string())
+    };
+    let report = verify().unwrap();
+    assert!(report.files == 1 && report.ended > 0, "{report:?}");
+    let [file] = &files(&data)[..] else { panic!("{:?}", files(&data)) };
+    std::fs::write(file, vec![b'y'; 40_000]).unwrap();
+    assert!(verify().unwrap_err().ends_with("has other bytes than were written"));
+    std::fs::write(file, "short").unwrap();
+    assert!(verify().unwrap_err().ends_with("has 5 bytes and had 40000"));
+    std::fs::remove_file(file).unwrap();
+    assert!(verify().unwrap_err().contains("No such file"));
 }

@@ -75,23 +75,16 @@ fn a_request_that_only_reads_changes_nothing() {
 }
 
 #[test]
-fn what_would_be_lost_at_a_restart_is_told() {
-    let kept = Driven::uploads();
-    assert_eq!(kept.machine.unkept(), None);
-    let lost = Driven::new(&|cloud| cloud.kv("settings"));
-    assert_eq!(lost.machine.unkept().as_deref(), Some("settings"));
-}
-
-#[test]
 fn what_the_engine_holds_does_not_grow_with_what_it_has_done() {
     let mut driven = Driven::uploads();
-    let mut largest = [Size { calls: 0, tasks: 0, hosts: 0 }; 2];
+    let mut largest = [Size { calls: 0, tasks: 0, hosts: 0, instances: 0, pictures: 0 }; 2];
     let uploads = 1_200;
     for upload in 0..uploads {
         let path = format!("/acme/{}.jpg?as=ann@acme", upload % 7);
         assert_eq!(driven.ask("PUT", &path, Duration::from_millis(300)), Some(201));
         driven.machine.take_changes();
         let (size, half) = (driven.machine.size(), &mut largest[upload / (uploads / 2)]);
+        assert_eq!(size.pictures, 0, "a picture is remembered");
         half.calls = half.calls.max(size.calls);
         half.tasks = half.tasks.max(size.tasks);
         half.hosts = half.hosts.max(size.hosts);

@@ -19,6 +19,7 @@ use crate::protocol::http::{Request, Response};
 use crate::protocol::outcome::Error;
 use crate::scenario::Scenario;
 use crate::values::body::Body;
+use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 
 /// How a machine is set up.
@@ -94,6 +95,8 @@ impl Machine {
         let migrations = state.services.d1.forget_migrations();
         state.services.queues.keep_changes();
         state.services.workflows.keep_changes();
+        state.services.kv.keep_changes();
+        state.services.ai.forget_pictures();
         if config.flaw == Some(Flaw::LeaseCounts) {
             state.services.queues.count_leases();
         }
@@ -107,11 +110,6 @@ impl Machine {
         self.migrations
     }
 
-    /// A namespace of KV, if the system has one: what it holds is not among the changes, so a restart would lose it.
-    pub fn unkept(&self) -> Option<String> {
-        self.world.state().services.kv.names().next().map(Into::into)
-    }
-
     /// Puts back a [`Row`](crate::Row).
     pub fn restore_row(
         &mut self,
@@ -121,6 +119,29 @@ impl Machine {
         body: Option<Body>,
     ) -> Result<(), RestoreError> {
         self.world.state().restore_row(kind, key, value, body)
+    }
+
+    /// From now on large bodies and ended instances of workflows are read back when they are asked for. This comes
+    /// before anything is put back.
+    pub fn read_with(&mut self, shelf: &Rc<dyn Shelf>) {
+        let mut state = self.world.state();
+        state.services.workflows.set_shelf(shelf);
+        state.services.r2.set_shelf(shelf.clone());
+    }
+
+    /// Puts back a [`Row`](crate::Row) whose bytes are in a file.
+    pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
+        self.world.state().restore_filed(key, value, file)
+    }
+
+    /// Puts back an [`Image`](crate::Image), before the turns of its log.
+    pub fn restore_image(
+        &mut self,
+        log: &str,
+        beside: &str,
+        pages: &[u8],
+    ) -> Result<(), RestoreError> {
+        self.world.state().restore_image(log, beside, pages)
     }
 
     /// Puts back a [`Turn`](crate::Turn); those of one log in their order.
@@ -171,6 +192,11 @@ impl Machine {
         changes
     }
 
+    /// The changes up to [`Changes::number`] are on disk: what they have can be read back, and is not held any longer.
+    pub fn written(&self, number: u64) {
+        self.world.state().written(number);
+    }
+
     /// The time of the machine, which never goes back.
     pub fn now(&self) -> Time {
         self.world.state().now
@@ -188,6 +214,8 @@ impl Machine {
             calls: state.calls.len(),
             tasks: state.tasks.alive().count(),
             hosts: state.hosts.len(),
+            instances: state.services.workflows.held(),
+            pictures: state.services.ai.remembered(),
         }
     }
 }
@@ -201,6 +229,10 @@ pub struct Size {
     pub tasks: usize,
     /// Hosts, of workers, objects and instances of workflows.
     pub hosts: usize,
+    /// Instances of workflows that are in memory.
+    pub instances: usize,
+    /// Pictures whose labels are remembered.
+    pub pictures: usize,
 }
 
 impl Drop for Machine {

@@ -10,4 +10,5 @@ pub(crate) mod percent;
 pub mod printable;
 pub(crate) mod push_in_place;
 pub mod rng;
+pub mod shelf;
 pub mod time;

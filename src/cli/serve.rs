@@ -143,16 +143,21 @@ mod present {
         let report = Data::verify(dir, machine).map_err(ServeError::from)?;
         let Identity { system, variant } = &report.identity;
         let text = format!(
-            "{}  {} holds {system} --variant {variant}: {} rows, {} turns, {} pieces of history\n",
+            "{}  {} holds {system} --variant {variant}: {} rows, {} ended instances, \
+             {} files, {} images, {} turns, {} pieces of history\n",
             report::good("ok"),
             dir.display(),
             report.rows,
+            report.ended,
+            report.files,
+            report.images,
             report.turns,
             report.history
         );
         let json = json!({
             "ok": true, "system": system, "variant": variant,
-            "rows": report.rows, "turns": report.turns, "history": report.history,
+            "rows": report.rows, "ended": report.ended, "files": report.files,
+            "images": report.images, "turns": report.turns, "history": report.history,
         });
         Ok(Answer { text, json, code: 0, notes: Vec::new() })
     }

@@ -37,8 +37,6 @@ pub enum DataError {
     },
     /// This program has no such system.
     Unknown(Identity),
-    /// The system has this namespace of KV, which is not written down.
-    Unkept(String),
     /// The migrations of the system's databases are not those with which it was written.
     Migrations,
     /// Something in it cannot be read.
@@ -85,11 +83,6 @@ impl fmt::Display for DataError {
             DataError::Unknown(identity) => {
                 write!(f, "this program has no system `{}` with a variant `{}`", identity.system, identity.variant)
             }
-            DataError::Unkept(namespace) => write!(
-                f,
-                "the system has the KV namespace `{namespace}`, which is not written down yet and would be lost at a \
-                 restart; such a system cannot be served"
-            ),
             DataError::Migrations => f.write_str(
                 "the system's databases were set up by other migrations than this program has; serve it with the \
                  program that wrote it",

@@ -87,6 +87,7 @@ impl Campaign<'_> {
         // What is shown after another start is what is stored.
         let server = start();
         wrong.extend(compare(&data, server.address));
+        wrong.extend(compare_files(&data));
         server.finish();
         let judged = judge(&data, systems::find).unwrap();
         assert!(judged.at_rest, "all work was done");
@@ -111,7 +112,7 @@ impl Campaign<'_> {
     /// Kills a server where it stands still, while a client waits for its answer.
     fn kill_at(&self, halt: &str, data: &Path) -> Operation {
         let mut server = Server::start(self.test, data, self.commits, self.mistake, Some(halt));
-        let (name, bytes) = (format!("{halt}.jpg"), halt.as_bytes().to_vec());
+        let (name, bytes) = (format!("{halt}.jpg"), enlarged(halt.as_bytes().to_vec()));
         let mut client = Client::connect(server.address).unwrap();
         client.send("PUT", &format!("/acme/{name}"), &bytes).unwrap();
         // A delivery comes after the answer, also after one that is sent too early.
@@ -175,7 +176,8 @@ impl Meeting {
             let name = if own { all.len() } else { rng.below(NAMES) as usize };
             let name = format!("c{number}-{own}-{name}.jpg");
             let bytes = (rng.below(4) > 0)
-                .then(|| format!("{number}/{} {}", all.len(), rng.bits()).into_bytes());
+                .then(|| format!("{number}/{} {}", all.len(), rng.bits()).into_bytes())
+                .map(|bytes| if rng.below(2) == 0 { enlarged(bytes) } else { bytes });
             let method = if bytes.is_some() { "PUT" } else { "DELETE" };
             self.begin();
             let answer = connected.ask(
@@ -195,11 +197,52 @@ impl Meeting {
 /// What is stored, by name.
 fn stored(data: &Path) -> BTreeMap<String, Vec<u8>> {
     let db = Connection::open(data.join("cloud.db")).unwrap();
-    let mut rows = db.prepare("select key, body from row where kind = 'object'").unwrap();
-    let rows = rows.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?))).unwrap();
+    let mut rows = db.prepare("select key, body, file from row where kind = 'object'").unwrap();
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     rows.map(|row| row.unwrap())
-        .map(|(key, body)| (key.rsplit_once('/').unwrap().1.into(), body))
+        .map(|(key, body, file): (String, Option<Vec<u8>>, Option<u32>)| {
+            let read = |file| std::fs::read(path_of(data, file)).unwrap_or_default();
+            let bytes = body.or(file.map(read)).unwrap_or_default();
+            (key.rsplit_once('/').unwrap().1.into(), bytes)
+        })
         .collect()
+}
+
+/// Bytes that are so many that they have a file of their own.
+fn enlarged(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.resize(20_000, b'.');
+    bytes
+}
+
+/// Where the bytes of an object are.
+fn path_of(data: &Path, file: u32) -> PathBuf {
+    data.join(format!("bodies/{:x}/{file:x}", file >> 10))
+}
+
+/// The files with the bytes of objects.
+pub fn files(data: &Path) -> Vec<PathBuf> {
+    let folders = std::fs::read_dir(data.join("bodies")).unwrap();
+    let mut files: Vec<PathBuf> = folders
+        .flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .collect();
+    files.sort();
+    files
+}
+
+/// The files that objects have and those that are there must be the same.
+fn compare_files(data: &Path) -> Vec<String> {
+    let db = Connection::open(data.join("cloud.db")).unwrap();
+    let mut rows = db.prepare("select file from row where file is not null").unwrap();
+    let rows = rows.query_map([], |row| row.get(0)).unwrap();
+    let mut known: Vec<PathBuf> = rows.map(|file| path_of(data, file.unwrap())).collect();
+    known.sort();
+    let found = files(data);
+    if found == known {
+        Vec::new()
+    } else {
+        vec![format!("the files {found:?} are there, and objects have {known:?}")]
+    }
 }
 
 /// Each name must hold what its last acknowledged operation left there, or one after that which was not answered.

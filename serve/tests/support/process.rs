@@ -20,11 +20,12 @@ const MISTAKES: [(&str, Mistake); 3] = [
 ];
 
 /// The places at which a server is killed in any case: in the middle of a delivery, when the workflow is there and the
-/// message is not acknowledged; before a put is written; and after that. The delivery comes first, when there is no
-/// other.
-pub const HALTS: [(&str, &str, When); 3] = [
+/// message is not acknowledged; before a put is written; when its bytes are and it is not; and after that. The delivery
+/// comes first, when there is no other.
+pub const HALTS: [(&str, &str, When); 4] = [
     ("delivery", "instance", When::After),
     ("before", "object", When::Before),
+    ("between", "object", When::Between),
     ("after", "object", When::After),
 ];
 

@@ -53,10 +53,39 @@ impl HostIndex {
     /// Removes a name.
     pub fn remove(&mut self, name: &str) {
         let Ok(at) = self.find(hash(name), name) else { return };
+        self.empty(self.slot_of(at));
+        // The last name takes the place of the one that goes, so its slot has to say so.
+        let last = self.names.len() - 1;
+        if at != last {
+            let slot = self.slot_of(last);
+            self.slots[slot] = at as u32 + 1;
+        }
         self.names.swap_remove(at);
-        // An emptied slot would hide the names that were put behind it, so all slots are filled anew.
-        self.slots.fill(0);
-        (0..self.names.len()).for_each(|at| self.fill_slot(at));
+    }
+
+    /// The slot of a name that is there.
+    fn slot_of(&self, at: usize) -> usize {
+        let last = self.slots.len() - 1;
+        let mut slot = self.names[at].hash as usize & last;
+        while self.slots[slot] != at as u32 + 1 {
+            slot = (slot + 1) & last;
+        }
+        slot
+    }
+
+    /// Empties a slot. It would hide the names that were put behind it, so those move up that may.
+    fn empty(&mut self, mut hole: usize) {
+        let last = self.slots.len() - 1;
+        let mut slot = (hole + 1) & last;
+        while let Some(at) = self.slots[slot].checked_sub(1) {
+            let home = self.names[at as usize].hash as usize;
+            if slot.wrapping_sub(home) & last >= slot.wrapping_sub(hole) & last {
+                self.slots[hole] = self.slots[slot];
+                hole = slot;
+            }
+            slot = (slot + 1) & last;
+        }
+        self.slots[hole] = 0;
     }
 
     /// The index of a name in `names`, or the free slot where it would have to be.
@@ -120,6 +149,26 @@ mod tests {
         }
         for (host, name) in names.iter().enumerate() {
             assert_eq!(known.get(name), Some(HostId(host as u16)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_removed_hides_no_other() {
+        let name = |n: usize| Arc::<str>::from(format!("classify/{n}"));
+        let mut known = HostIndex::default();
+        let mut present = std::collections::BTreeSet::new();
+        for step in 0..1_000_usize {
+            // Crowded enough that names are in the slots of others.
+            let n = mix(step as u64) as usize % 300;
+            match present.remove(&n) {
+                true => known.remove(&name(n)),
+                false => {
+                    known.add(&name(n), HostId(n as u16));
+                    present.insert(n);
+                }
+            }
+            let found = |n: &usize| known.get(&name(*n)) == Some(HostId(*n as u16));
+            assert!((0..300).all(|n| found(&n) == present.contains(&n)), "after {step} steps");
         }
     }
 

@@ -1,19 +1,22 @@
 //! What of a running cloud has to be written down after each tick, and how it is put back.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::host::Host;
 use crate::engine::ids::HostId;
-use crate::engine::live::{Flaw, KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::live::{Flaw, KeptAlarm, KeptKey, Numbers, ObjectTurn};
+use crate::engine::logs::Place;
 use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
 use crate::services::r2::Part;
 use crate::values::body::Body;
+use crate::values::time::Time;
 
 /// A row of what a cloud keeps: it replaces the one of the same kind and key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What it is: `object`, `upload`, `message`, `instance`, `alarm` or `numbers`.
+    /// What it is: `object`, `upload`, `message`, `instance`, `alarm`, `key` (of KV) or `numbers`.
     pub kind: &'static str,
     /// Which one.
     pub key: String,
@@ -21,6 +24,17 @@ pub struct Row {
     pub value: Option<String>,
     /// The bytes that go with it.
     pub body: Option<Body>,
+    /// The file that has those bytes instead of the row. It is written before the row is, unless there are no bytes:
+    /// then it has been written before.
+    pub file: Option<u64>,
+    /// Until when it is kept, if nothing holds it in memory: an instance that has ended.
+    pub kept_until: Option<Time>,
+}
+
+impl Row {
+    fn new(kind: &'static str, key: String, value: Option<String>) -> Row {
+        Row { kind, key, value, body: None, file: None, kept_until: None }
+    }
 }
 
 /// Something that was written to a database, to be written again in the same order after a restart.
@@ -32,11 +46,28 @@ pub struct Turn {
     pub did: String,
 }
 
+/// A database as a whole. It takes the place of its last image and of every [`Turn`] of its log so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// The database, as in [`Turn::log`].
+    pub log: String,
+    /// What there is beside the pages, in JSON.
+    pub beside: String,
+    /// The pages of the database: those of a file of SQLite.
+    pub pages: Vec<u8>,
+}
+
 /// Everything that changed in one tick. It takes effect together or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
+    /// They are the so-many-th that are not empty.
+    pub number: u64,
+    /// When that was.
+    pub now: Time,
     /// Rows that were replaced.
     pub rows: Vec<Row>,
+    /// Databases that are written down as a whole, and whose logs begin anew.
+    pub images: Vec<Image>,
     /// What was appended to the logs of databases.
     pub turns: Vec<Turn>,
     /// What happened, as JSON lines; empty unless the history is kept.
@@ -46,14 +77,17 @@ pub struct Changes {
 impl Changes {
     /// Whether there is nothing to write down.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.turns.is_empty() && self.history.is_empty()
+        self.rows.is_empty()
+            && self.images.is_empty()
+            && self.turns.is_empty()
+            && self.history.is_empty()
     }
 }
 
 /// How many calls there are before those that are over are forgotten.
 const FORGET_FROM: usize = 1_024;
 
-fn json(value: &impl serde::Serialize) -> String {
+pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("what is written down is JSON")
 }
 
@@ -65,15 +99,21 @@ fn digits(number: u64) -> String {
 /// What has changed, one function for each kind.
 impl State {
     pub fn take_changes(&mut self) -> Changes {
-        let mut changes = Changes { history: self.take_history(), ..Changes::default() };
+        let (now, history) = (self.now, self.take_history());
+        let mut changes = Changes { now, history, ..Changes::default() };
         self.changed_parts(&mut changes.rows);
         self.changed_messages(&mut changes.rows);
         self.changed_instances(&mut changes.rows);
         self.changed_alarms(&mut changes.rows);
-        self.changed_databases(&mut changes.turns);
+        self.changed_keys(&mut changes.rows);
+        self.changed_databases(&mut changes);
         if !changes.is_empty() {
             let value = Some(json(&self.numbers()));
-            changes.rows.push(Row { kind: "numbers", key: "all".into(), value, body: None });
+            changes.rows.push(Row::new("numbers", "all".into(), value));
+        }
+        if let Some(live) = self.live.as_mut().filter(|_| !changes.is_empty()) {
+            live.taken += 1;
+            changes.number = live.taken;
         }
         changes
     }
@@ -97,6 +137,17 @@ impl State {
         self.trace.forget_before(first.0, needed);
     }
 
+    /// The changes up to this number are on disk, so that what they have need not be held in memory.
+    pub fn written(&mut self, number: u64) {
+        let Some(live) = &mut self.live else { return };
+        while let Some((_, part, file)) = live.leaving.pop_front_if(|(with, ..)| *with <= number) {
+            if let Part::Object { bucket, key } = part {
+                self.services.r2.has_left(&bucket, &key, file);
+            }
+        }
+        self.services.workflows.written(number);
+    }
+
     fn take_history(&mut self) -> String {
         let Some(live) = &mut self.live else { return String::new() };
         let mut text = String::new();
@@ -108,17 +159,24 @@ impl State {
     }
 
     fn changed_parts(&mut self, rows: &mut Vec<Row>) {
-        let parts = self.live.as_mut().map(|live| std::mem::take(&mut live.parts));
-        for part in parts.unwrap_or_default() {
-            rows.push(match part {
+        let Some(live) = &mut self.live else { return };
+        for part in std::mem::take(&mut live.parts) {
+            rows.push(match &part {
                 Part::Object { bucket, key } => {
-                    let kept = self.services.r2.kept_object(&bucket, &key);
-                    let (value, body) = kept.map(|(object, body)| (json(&object), body)).unzip();
-                    Row { kind: "object", key: format!("{bucket}/{key}"), value, body }
+                    let row = Row::new("object", format!("{bucket}/{key}"), None);
+                    let Some(kept) = self.services.r2.keep_object(bucket, key) else {
+                        rows.push(row);
+                        continue;
+                    };
+                    if let (Some(file), Some(_)) = (kept.file, &kept.body) {
+                        live.leaving.push_back((live.taken + 1, part.clone(), file));
+                    }
+                    let value = Some(json(&kept.object));
+                    Row { value, body: kept.body, file: kept.file, ..row }
                 }
                 Part::Upload { bucket, id } => {
-                    let value = self.services.r2.kept_upload(&bucket, &id);
-                    Row { kind: "upload", key: format!("{bucket}/{id}"), value, body: None }
+                    let value = self.services.r2.kept_upload(bucket, id);
+                    Row::new("upload", format!("{bucket}/{id}"), value)
                 }
             });
         }
@@ -128,17 +186,16 @@ impl State {
         let changed = self.services.queues.take_kept().into_iter();
         rows.extend(changed.map(|(queue, seq, kept)| {
             let (key, value) = (format!("{queue}/{}", digits(seq)), kept.as_ref().map(json));
-            Row { kind: "message", key, value, body: None }
+            Row::new("message", key, value)
         }));
     }
 
     fn changed_instances(&mut self, rows: &mut Vec<Row>) {
-        let changed = self.services.workflows.take_kept().into_iter();
-        rows.extend(changed.map(|(workflow, id, value)| Row {
-            kind: "instance",
-            key: format!("{workflow}/{id}"),
-            value,
-            body: None,
+        let number = self.live.as_ref().map_or(0, |live| live.taken + 1);
+        let changed = self.services.workflows.take_kept(number).into_iter();
+        rows.extend(changed.map(|kept| {
+            let key = format!("{}/{}", kept.workflow, kept.id);
+            Row { kept_until: kept.kept_until, ..Row::new("instance", key, kept.value) }
         }));
     }
 
@@ -163,19 +220,36 @@ impl State {
             if before == value {
                 continue;
             }
-            rows.push(Row { kind: "alarm", key: object_key(&object.id), value, body: None });
+            rows.push(Row::new("alarm", object_key(&object.id), value));
         }
     }
 
-    fn changed_databases(&mut self, turns: &mut Vec<Turn>) {
-        let commits = self.services.d1.take_kept().into_iter();
-        turns.extend(commits.map(|(name, did)| Turn { log: format!("d1/{name}"), did }));
+    fn changed_keys(&mut self, rows: &mut Vec<Row>) {
+        let changed = self.services.kv.take_kept().into_iter();
+        rows.extend(changed.map(|(namespace, key, entry)| {
+            let value = entry.as_ref().map(|entry| json(&KeptKey::of(entry)));
+            let body = entry.map(|entry| entry.value.clone());
+            Row { body, ..Row::new("key", format!("{namespace}/{key}"), value) }
+        }));
+    }
+
+    fn changed_databases(&mut self, changes: &mut Changes) {
         let Some(live) = &mut self.live else { return };
-        turns.extend(
-            std::mem::take(&mut live.turns)
-                .into_iter()
-                .map(|turn| Turn { log: format!("object/{}", turn.object), did: json(&turn) }),
-        );
+        let commits = self.services.d1.take_kept().into_iter();
+        let commits =
+            commits.map(|(name, did)| (Turn { log: format!("d1/{name}"), did }, Place::D1(name)));
+        let turns = std::mem::take(&mut live.turns).into_iter().map(|(host, turn)| {
+            let log = format!("object/{}", object_key(&self.hosts.object(host).id));
+            (Turn { log, did: json(&turn) }, Place::Object(host))
+        });
+        let mut heavy = BTreeMap::new();
+        for (turn, place) in commits.chain(turns) {
+            if live.logs.grew(&turn.log, turn.did.len()) {
+                heavy.insert(turn.log.clone(), place);
+            }
+            changes.turns.push(turn);
+        }
+        self.take_images(heavy, changes);
     }
 
     fn numbers(&self) -> Numbers {
@@ -183,7 +257,7 @@ impl State {
             now: self.now,
             calls: self.calls.next(),
             told: self.live.as_ref().map_or(0, |live| live.told),
-            r2: self.services.r2.drawn(),
+            r2: self.services.r2.numbers(),
             queues: self.services.queues.numbers(),
             workflows: self.services.workflows.numbers(),
         }
@@ -217,8 +291,8 @@ impl State {
         let object = self.hosts.object(host);
         let did = object.storage.take_redo();
         if !did.is_empty() {
-            let (name, object) = (object.id.name().map(Arc::from), object_key(&object.id));
-            live.turns.push(ObjectTurn { object, name, did });
+            let name = object.id.name().map(Arc::from);
+            live.turns.push((host, ObjectTurn { name, did }));
         }
         live.alarms.insert(host);
     }

@@ -1,12 +1,14 @@
 //! What a cloud has that runs on the wall clock instead of in a simulation: randomness of its own, and a memory of what
 //! changed and is not written down yet.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::engine::ids::HostId;
+use crate::engine::logs::Logs;
+use crate::services::kv;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
 use crate::services::workflow;
@@ -19,7 +21,9 @@ pub(crate) struct Live {
     /// The parts of R2 that have changed.
     pub parts: BTreeSet<Part>,
     /// What the turns of objects did.
-    pub turns: Vec<ObjectTurn>,
+    pub turns: Vec<(HostId, ObjectTurn)>,
+    /// How much there is to do again at a start.
+    pub logs: Logs,
     /// Objects whose alarm may have changed.
     pub alarms: BTreeSet<HostId>,
     /// The alarms as they are written down.
@@ -31,6 +35,10 @@ pub(crate) struct Live {
     /// Whether the history is kept until it is taken.
     pub tells: bool,
     pub flaw: Option<Flaw>,
+    /// How many changes have been taken that were not empty.
+    pub taken: u64,
+    /// Objects whose bytes go to a file: with which changes, and to which file.
+    pub leaving: VecDeque<(u64, Part, u64)>,
 }
 
 /// A deliberate mistake, so that a test can show that it would be found.
@@ -48,12 +56,15 @@ impl Live {
             rng: Rng::new(entropy),
             parts: BTreeSet::new(),
             turns: Vec::new(),
+            logs: Logs::default(),
             alarms: BTreeSet::new(),
             kept_alarms: BTreeMap::new(),
             ended: Vec::new(),
             told: 0,
             tells,
             flaw,
+            taken: 0,
+            leaving: VecDeque::new(),
         }
     }
 
@@ -78,10 +89,7 @@ impl Live {
 /// A turn of one object, to be done again after a restart.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ObjectTurn {
-    /// The namespace and the digits of the object.
-    #[serde(skip)]
-    pub object: String,
-    /// Its name, if it has one.
+    /// The name of the object, if it has one.
     pub name: Option<Arc<str>>,
     pub did: Vec<Redo>,
 }
@@ -94,13 +102,26 @@ pub(crate) struct KeptAlarm {
     pub failures: u32,
 }
 
+/// A key of KV as it is written down, beside its value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeptKey {
+    pub metadata: Option<Arc<str>>,
+    pub expiration: Option<i64>,
+}
+
+impl KeptKey {
+    pub fn of(entry: &kv::Entry) -> KeptKey {
+        KeptKey { metadata: entry.metadata.clone(), expiration: entry.expiration }
+    }
+}
+
 /// How far everything has been numbered, and the time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Numbers {
     pub now: Time,
     pub calls: u32,
     pub told: usize,
-    pub r2: u64,
+    pub r2: (u64, u64),
     pub queues: (u64, u64),
     pub workflows: (u64, u64),
 }

@@ -1,12 +1,13 @@
 //! How a cloud is put back after a restart, from what was written down.
 
 use crate::engine::ids::HostId;
-use crate::engine::live::{KeptAlarm, Numbers, ObjectTurn};
+use crate::engine::live::{KeptAlarm, KeptKey, Numbers, ObjectTurn};
 use crate::engine::services::Service;
 use crate::engine::world::State;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::EventKind;
+use crate::services::kv;
 use crate::services::queue::Kept;
 use crate::values::body::Body;
 
@@ -83,12 +84,29 @@ impl State {
                 }
                 Ok(())
             }
+            "key" => {
+                let KeptKey { metadata, expiration } = serde_json::from_str(value)?;
+                let entry = kv::Entry { value: body.ok_or_else(unreadable)?, metadata, expiration };
+                homed("namespace", self.services.kv.restore_entry(home, name, entry))
+            }
             _ => Err(unreadable()),
+        }
+    }
+
+    /// Puts back an object of R2 whose bytes are in a file.
+    pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
+        let bucket = key.split_once('/').map_or(key, |(bucket, _)| bucket);
+        match self.services.r2.restore_filed(bucket, serde_json::from_str(value)?, file) {
+            true => Ok(()),
+            false => Err(RestoreError::Homeless(format!("bucket `{bucket}`"))),
         }
     }
 
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         let unreadable = || RestoreError::Unreadable(format!("the log `{log}`"));
+        if let Some(live) = &mut self.live {
+            live.logs.grew(log, did.len());
+        }
         match log.split_once('/').ok_or_else(unreadable)? {
             ("d1", database) => match self.services.d1.restore_commit(database, did)? {
                 true => Ok(()),
@@ -106,7 +124,7 @@ impl State {
     }
 
     /// The host of an object that was there before the restart.
-    fn restored_object(
+    pub fn restored_object(
         &mut self,
         namespace: &str,
         hex: &str,
@@ -133,7 +151,7 @@ impl State {
         if let Some(live) = &mut self.live {
             live.told = numbers.told;
         }
-        self.services.r2.set_drawn(numbers.r2);
+        self.services.r2.set_numbers(numbers.r2);
         self.services.queues.set_numbers(numbers.queues);
         self.services.workflows.set_numbers(numbers.workflows);
     }

@@ -132,17 +132,29 @@ pub struct Ai {
     classifier: Classifier,
     /// Inference is memoised by content: in a storm the same picture is classified many times.
     known: BTreeMap<Body, Result<Vec<Label>, Error>>,
+    /// Whether pictures are forgotten when they are answered, in a process that runs for long.
+    forgets: bool,
 }
 
 impl Ai {
     /// A service that classifies with `classifier`, by its name.
     pub fn new(name: &str, classifier: Classifier) -> Ai {
-        Ai { name: Some(name.into()), classifier, known: BTreeMap::new() }
+        Ai { name: Some(name.into()), classifier, known: BTreeMap::new(), forgets: false }
     }
 
     /// What the classifier is called; nothing for the stand-in, which answers by content alone.
     pub fn name(&self) -> Option<&Arc<str>> {
         self.name.as_ref()
+    }
+
+    /// From now on every picture is classified anew: to remember all that were ever seen would fill the memory.
+    pub(crate) fn forget_pictures(&mut self) {
+        self.forgets = true;
+    }
+
+    /// How many pictures are remembered.
+    pub(crate) fn remembered(&self) -> usize {
+        self.known.len()
     }
 
     /// Answers an operation.
@@ -160,7 +172,9 @@ impl Ai {
             return known.clone();
         }
         let labels = (self.classifier)(&op.image);
-        self.known.insert(op.image.clone(), labels.clone());
+        if !self.forgets {
+            self.known.insert(op.image.clone(), labels.clone());
+        }
         labels
     }
 }
@@ -168,7 +182,7 @@ impl Ai {
 impl Default for Ai {
     fn default() -> Ai {
         let classifier: Classifier = Rc::new(|image| Ok(by_content(image)));
-        Ai { name: None, classifier, known: BTreeMap::new() }
+        Ai { name: None, classifier, known: BTreeMap::new(), forgets: false }
     }
 }
 

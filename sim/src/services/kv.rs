@@ -5,6 +5,7 @@
 //! `docs/platform-kv.md` for what differs from the platform.
 
 mod error;
+mod kept;
 mod key;
 mod limits;
 mod namespace;
@@ -82,6 +83,7 @@ impl Kv {
         op.check(now)?;
         let namespace = self.namespaces.get_mut(op.namespace());
         let namespace = namespace.ok_or_else(|| Error::NoSuchNamespace(op.namespace().into()))?;
+        namespace.expire(now);
         match op {
             Op::Get { key, .. } => Ok(Reply::Value(namespace.read(now, key, lag))),
             Op::GetBulk { keys, .. } => {

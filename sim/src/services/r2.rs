@@ -23,10 +23,12 @@ mod reply;
 mod rule;
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 use bucket::{Bucket, Turn};
 use ids::Ids;
@@ -71,6 +73,10 @@ pub const ACCOUNT: &str = "7468756e6465726865616420636c6f75";
 pub struct R2 {
     buckets: BTreeMap<Arc<str>, Bucket>,
     ids: Ids,
+    /// Where large bodies are, in a process that runs for long.
+    shelf: Option<Rc<dyn Shelf>>,
+    /// How many bodies have been given a file.
+    files: u64,
 }
 
 /// How a bucket is set up.
@@ -155,7 +161,8 @@ impl R2 {
         if let Err(error) = op.check_arguments() {
             return Applied { reply: Err(error.into()), notifications: Vec::new() };
         }
-        let mut turn = Turn { now, ids: &mut self.ids, notifications: Vec::new() };
+        let shelf = self.shelf.as_deref();
+        let mut turn = Turn { now, ids: &mut self.ids, shelf, notifications: Vec::new() };
         let reply = dispatch(&mut self.buckets, &mut turn, op);
         Applied { reply, notifications: turn.notifications }
     }
@@ -182,7 +189,7 @@ fn dispatch(
     let bucket = buckets.get_mut(op.bucket()).ok_or(Error::for_op(op, Code::NoSuchBucket))?;
     match op {
         Op::Head { key, .. } => bucket.head(key),
-        Op::Get { key, options, .. } => bucket.get(key, options),
+        Op::Get { key, options, .. } => bucket.get(turn, key, options),
         Op::Put { key, body, options, .. } => bucket.put(turn, key, body, options),
         Op::Delete { keys, .. } => bucket.delete(turn, keys),
         Op::List { options, .. } => bucket.list(options),

@@ -14,6 +14,7 @@ mod database;
 mod differing;
 mod error;
 mod functions;
+mod image;
 pub mod limits;
 mod pool;
 mod prepared;

@@ -7,6 +7,7 @@
 
 mod cursor;
 mod error;
+mod image;
 mod kv;
 mod redo;
 
@@ -20,6 +21,7 @@ use crate::values::time::Time;
 pub use cursor::SqlCursor;
 pub(crate) use cursor::named;
 pub use error::Error;
+pub(crate) use image::Beside;
 pub use kv::{ListOptions, MAX_PAIR_BYTES};
 pub(crate) use redo::Redo;
 

@@ -24,6 +24,7 @@ mod journal;
 mod kept;
 mod op;
 mod reply;
+mod shelved;
 mod step;
 mod step_error;
 

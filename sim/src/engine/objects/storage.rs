@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::protocol::outcome::Error;
 use crate::services::sqlite::{RowChange, Value};
-use crate::services::storage::{self, ListOptions, Redo, SqlCursor, Storage};
+use crate::services::storage::{self, Beside, ListOptions, Redo, SqlCursor, Storage};
 use crate::values::body::Body;
 use crate::values::time::Time;
 
@@ -146,6 +146,16 @@ impl ObjectStorage {
     /// Does a turn again.
     pub(crate) fn do_again(&self, turn: Vec<Redo>) -> Result<(), Error> {
         self.storage.borrow_mut().do_again(turn).map_err(Error::Storage)
+    }
+
+    /// Everything but the alarm; none while a turn is open.
+    pub(crate) fn image(&self) -> Option<(Beside, Vec<u8>)> {
+        self.storage.borrow_mut().image()
+    }
+
+    /// Replaces everything but the alarm.
+    pub(crate) fn load_image(&self, beside: Beside, pages: &[u8]) -> Result<(), Error> {
+        self.storage.borrow_mut().load_image(beside, pages).map_err(Error::Storage)
     }
 
     /// Discards the writes of the turn.

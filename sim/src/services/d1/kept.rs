@@ -27,6 +27,25 @@ impl D1 {
         StableHasher::of(&self.take_kept())
     }
 
+    /// A database as a whole: what there is beside its pages, as JSON, and the pages.
+    pub(crate) fn image(&mut self, database: &str) -> Option<(String, Vec<u8>)> {
+        let (beside, pages) = self.databases.get_mut(database)?.image();
+        Some((serde_json::to_string(&beside).expect("numbers are JSON"), pages))
+    }
+
+    /// Replaces a database, its migrations included. Returns whether there is such a database.
+    pub(crate) fn load_image(
+        &mut self,
+        database: &str,
+        beside: &str,
+        pages: &[u8],
+    ) -> Result<bool, String> {
+        let Some(store) = self.databases.get_mut(database) else { return Ok(false) };
+        let beside = serde_json::from_str(beside).map_err(|error| error.to_string())?;
+        store.load_image(beside, pages).map_err(|error| error.to_string())?;
+        Ok(true)
+    }
+
     /// Writes again what was written down. Returns whether there is such a database.
     pub(crate) fn restore_commit(
         &mut self,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reply::{named, shown};
 use super::{Answer, Bookmark, D1Result, Error, Meta, Method, Op, ReadFrom, Reply, Statement};
-use crate::services::sqlite::{Database, ErrorKind, ResultSet, RowChange, Value};
+use crate::services::sqlite::{self, Database, ErrorKind, ResultSet, RowChange, Value};
 use crate::values::time::Time;
 
 #[derive(Debug)]
@@ -30,6 +30,14 @@ pub(super) struct Commit {
     statements: Vec<Statement>,
 }
 
+/// What an image has beside the pages of the database.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Beside {
+    draws: u64,
+    /// How many commits there were: bookmarks count them.
+    commits: usize,
+}
+
 impl Store {
     pub fn new(seed: u64) -> Store {
         let (primary, log) = (Database::open(seed), Vec::new());
@@ -52,6 +60,18 @@ impl Store {
         commit.apply_to(&mut self.primary);
         drop(self.primary.take_changes());
         self.forgotten += 1;
+    }
+
+    /// Everything, in a process that runs for long. No operation is under way.
+    pub fn image(&mut self) -> (Beside, Vec<u8>) {
+        let beside = Beside { draws: self.primary.draws(), commits: self.head() };
+        (beside, self.primary.image())
+    }
+
+    pub fn load_image(&mut self, beside: Beside, pages: &[u8]) -> Result<(), sqlite::Error> {
+        self.primary.load_image(beside.draws, pages)?;
+        self.forgotten = beside.commits;
+        Ok(())
     }
 
     fn head(&self) -> usize {
@@ -195,7 +215,7 @@ impl Work<'_> {
 
     /// One text, in a transaction of its own. It may have several statements; the last answers.
     fn alone(&mut self, statement: &Statement) -> Result<ResultSet, Error> {
-        match crate::services::sqlite::is_one_statement(&statement.sql) {
+        match sqlite::is_one_statement(&statement.sql) {
             true => self.statement(statement),
             false => self.atomically(|work| work.statement(statement)),
         }
@@ -252,7 +272,7 @@ impl Work<'_> {
         })?;
         // A pragma changes nothing by itself, but may be why the next statement is allowed.
         let wrote = set.changes > 0 || set.schema_changed;
-        if wrote || crate::services::sqlite::is_pragma(&statement.sql) {
+        if wrote || sqlite::is_pragma(&statement.sql) {
             self.written.push(statement.clone());
             self.wrote |= wrote;
         }

@@ -28,6 +28,11 @@ impl Key {
         self.versions.push(Version { number, at, entry: entry.map(Arc::new) });
     }
 
+    /// What it is now, unless it was deleted.
+    pub fn latest(&self) -> Option<Arc<Entry>> {
+        self.versions.last().and_then(|version| version.entry.clone())
+    }
+
     pub fn miss(&mut self, now: Time) {
         self.missed = Some(now);
     }

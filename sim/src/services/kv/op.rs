@@ -189,7 +189,7 @@ pub enum Reply {
     Listing(Listing),
 }
 
-fn seconds(now: Time) -> i64 {
+pub(super) fn seconds(now: Time) -> i64 {
     i64::try_from(now.unix_ms() / 1000).unwrap_or(i64::MAX)
 }
 

@@ -17,6 +17,7 @@ use super::{
     Object, PutOptions, Reply, StorageClass, UploadedPart, list,
 };
 use crate::values::body::{Body, hex};
+use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 
 #[derive(Debug)]
@@ -33,13 +34,41 @@ pub(super) struct Bucket {
 #[derive(Clone, Debug)]
 pub(super) struct Stored {
     pub(super) object: Arc<Object>,
-    pub(super) body: Body,
+    pub(super) bytes: Bytes,
+}
+
+/// Where the bytes of an object are.
+#[derive(Clone, Debug)]
+pub(super) enum Bytes {
+    Here(Body),
+    /// On the way to a file, and in memory until they are there.
+    Leaving {
+        body: Body,
+        file: u64,
+    },
+    Away {
+        file: u64,
+    },
+}
+
+impl Stored {
+    /// The bytes; none when they cannot be read, or are not as many as there were.
+    pub(super) fn body(&self, shelf: Option<&dyn Shelf>) -> Option<Body> {
+        match &self.bytes {
+            Bytes::Here(body) | Bytes::Leaving { body, .. } => Some(body.clone()),
+            Bytes::Away { file } => {
+                let bytes = shelf?.body(*file)?;
+                (bytes.len() as u64 == self.object.size).then(|| Body::from(bytes))
+            }
+        }
+    }
 }
 
 /// What one operation has at hand besides the bucket, and what it leaves to be sent.
 pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) ids: &'a mut Ids,
+    pub(super) shelf: Option<&'a dyn Shelf>,
     pub(super) notifications: Vec<Notify>,
 }
 
@@ -72,10 +101,15 @@ impl Bucket {
         Ok(found.map_or(Reply::NotFound, |stored| Reply::Object(stored.object.clone())))
     }
 
-    pub(super) fn get(&self, key: &str, options: &GetOptions) -> Result<Reply, Error> {
+    pub(super) fn get(
+        &self,
+        turn: &Turn<'_>,
+        key: &str,
+        options: &GetOptions,
+    ) -> Result<Reply, Error> {
         check_key(Method::Get, key)?;
-        let Some(Stored { object, body }) = self.current(key) else { return Ok(Reply::NotFound) };
-        let object = object.clone();
+        let Some(stored) = self.current(key) else { return Ok(Reply::NotFound) };
+        let object = stored.object.clone();
         if options.only_if.as_ref().is_some_and(|condition| !condition.holds(Some(&object))) {
             return Ok(Reply::PreconditionFailed(Some(object)));
         }
@@ -85,7 +119,9 @@ impl Bucket {
                 range.resolve(object.size).ok_or(Error::service(Method::Get, Code::InvalidRange))?
             }
         };
-        Ok(Reply::ObjectBody { body: slice(body, range), range, object })
+        let body = stored.body(turn.shelf);
+        let body = body.ok_or(Error::service(Method::Get, Code::InternalError))?;
+        Ok(Reply::ObjectBody { body: slice(&body, range), range, object })
     }
 
     pub(super) fn put(
@@ -124,7 +160,9 @@ impl Bucket {
     ) -> Result<Reply, Error> {
         check_key(Method::Copy, key)?;
         self.check_rate(turn.now, Method::Copy, key)?;
-        let Stored { object, body } = source;
+        let object = &source.object;
+        let body = source.body(turn.shelf);
+        let body = body.ok_or(Error::service(Method::Copy, Code::InternalError))?;
         // A copy is written in one piece, whatever the original was made of.
         let etag: Arc<str> = Arc::from(hex(&md5(body.bytes())));
         let checksums = Checksums { md5: Some(etag.clone()), ..object.checksums.clone() };
@@ -133,8 +171,8 @@ impl Bucket {
             custom: &object.custom_metadata,
             storage_class: object.storage_class,
         };
-        let object = self.object(turn, key, body, etag, checksums, &metadata);
-        Ok(self.store(turn, Action::CopyObject, object, body.clone(), Some(copy_source)))
+        let object = self.object(turn, key, &body, etag, checksums, &metadata);
+        Ok(self.store(turn, Action::CopyObject, object, body, Some(copy_source)))
     }
 
     pub(super) fn delete(
@@ -273,7 +311,8 @@ impl Bucket {
         let object = Arc::new(object);
         self.note_write(turn.now, &object.key);
         self.notify(turn, action, &object.key, Some(&object), copy_source);
-        self.objects.insert(object.key.clone(), Stored { object: object.clone(), body });
+        let stored = Stored { object: object.clone(), bytes: Bytes::Here(body) };
+        self.objects.insert(object.key.clone(), stored);
         Reply::Stored(object)
     }
 

@@ -1,10 +1,12 @@
 //! What of R2 outlives the process that runs it: objects, unfinished uploads, and how many names were drawn.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use super::bucket::Stored;
+use super::bucket::{Bytes, Stored};
 use super::{Object, Op, R2};
 use crate::values::body::Body;
+use crate::values::shelf::Shelf;
 
 /// A part of R2 that an operation may have changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,17 +45,66 @@ impl Part {
     }
 }
 
+/// From this size on the bytes of an object have a file of their own, and are not held in memory.
+const LARGE: usize = 16 * 1024;
+
+/// An object as it is written down.
+pub(crate) struct KeptObject {
+    pub object: Arc<Object>,
+    /// The file that has the bytes, if they are many.
+    pub file: Option<u64>,
+    /// The bytes, if they are not in the file yet.
+    pub body: Option<Body>,
+}
+
 impl R2 {
-    /// An object with its bytes.
-    pub(crate) fn kept_object(&self, bucket: &str, key: &str) -> Option<(Arc<Object>, Body)> {
-        let stored = self.buckets.get(bucket)?.current(key)?;
-        Some((stored.object.clone(), stored.body.clone()))
+    /// From now on large bodies are given files, and are read from there when they are asked for.
+    pub(crate) fn set_shelf(&mut self, shelf: Rc<dyn Shelf>) {
+        self.shelf = Some(shelf);
     }
 
-    /// Puts an object back. Returns whether there is such a bucket.
+    /// An object with its bytes.
+    pub(crate) fn keep_object(&mut self, bucket: &str, key: &str) -> Option<KeptObject> {
+        let stored = self.buckets.get_mut(bucket)?.objects.get_mut(key)?;
+        let object = stored.object.clone();
+        Some(match &stored.bytes {
+            Bytes::Here(body) if self.shelf.is_some() && body.len() >= LARGE => {
+                self.files += 1;
+                let (body, file) = (body.clone(), self.files);
+                stored.bytes = Bytes::Leaving { body: body.clone(), file };
+                KeptObject { object, file: Some(file), body: Some(body) }
+            }
+            Bytes::Here(body) => KeptObject { object, file: None, body: Some(body.clone()) },
+            Bytes::Leaving { file, .. } | Bytes::Away { file } => {
+                KeptObject { object, file: Some(*file), body: None }
+            }
+        })
+    }
+
+    /// The bytes of an object are in their file, unless it has others by now.
+    pub(crate) fn has_left(&mut self, bucket: &str, key: &str, written: u64) {
+        let objects = self.buckets.get_mut(bucket).map(|bucket| &mut bucket.objects);
+        if let Some(stored) = objects.and_then(|objects| objects.get_mut(key))
+            && let Bytes::Leaving { file, .. } = stored.bytes
+            && file == written
+        {
+            stored.bytes = Bytes::Away { file };
+        }
+    }
+
+    /// Puts an object back whose bytes are at hand. Returns whether there is such a bucket.
     pub(crate) fn restore_object(&mut self, bucket: &str, object: Object, body: Body) -> bool {
+        self.restore(bucket, object, Bytes::Here(body))
+    }
+
+    /// Puts an object back whose bytes are in a file. Returns whether there is such a bucket.
+    pub(crate) fn restore_filed(&mut self, bucket: &str, object: Object, file: u64) -> bool {
+        self.restore(bucket, object, Bytes::Away { file })
+    }
+
+    fn restore(&mut self, bucket: &str, object: Object, bytes: Bytes) -> bool {
         let Some(bucket) = self.buckets.get_mut(bucket) else { return false };
-        bucket.objects.insert(object.key.clone(), Stored { object: Arc::new(object), body });
+        bucket.objects.insert(object.key.clone(), Stored { object: Arc::new(object), bytes });
         true
     }
 
@@ -75,13 +126,13 @@ impl R2 {
         Ok(true)
     }
 
-    /// How many versions and ids have been drawn.
-    pub(crate) fn drawn(&self) -> u64 {
-        self.ids.drawn
+    /// How many versions and ids have been drawn, and how many files there were.
+    pub(crate) fn numbers(&self) -> (u64, u64) {
+        (self.ids.drawn, self.files)
     }
 
-    /// Goes on behind the names that were drawn before.
-    pub(crate) fn set_drawn(&mut self, drawn: u64) {
-        self.ids.drawn = drawn;
+    /// Goes on behind numbers that were given before.
+    pub(crate) fn set_numbers(&mut self, (drawn, files): (u64, u64)) {
+        (self.ids.drawn, self.files) = (drawn, files);
     }
 }

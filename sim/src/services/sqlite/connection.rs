@@ -9,9 +9,11 @@ use rusqlite::{StatementStatus, ffi};
 
 use super::prepared::Prepared;
 use super::replaced::Snapshot;
-use super::script::{Kind, Statement, words};
+use super::script::{self, Kind, Statement, words};
 use super::shared::Shared;
-use super::{Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, limits};
+use super::{
+    Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, image, limits,
+};
 
 pub(super) struct Connection {
     prepared: Prepared,
@@ -35,37 +37,71 @@ pub(super) struct Connection {
 impl Connection {
     /// A new in-memory database without tables.
     pub fn open() -> Connection {
-        let setup = || -> rusqlite::Result<Connection> {
-            let mut raw = rusqlite::Connection::open_in_memory()?;
-            // A plan that looked at the values of parameters would be made anew for other values, which
-            // takes longer than most statements do here.
-            raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            // Small pages, because every write beside a trigger copies the pages it touches.
-            raw.execute_batch(
-                "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
-                 create temp table _cf_counters(x);",
-            )?;
-            for (limit, value) in limits::CONNECTION {
-                raw.set_limit(limit, value)?;
-            }
-            let shared = Arc::new(Shared::default());
-            functions::install(&raw, &shared)?;
-            capture::install(&raw, &shared)?;
-            let recursing = capture::recurse(&raw)?;
-            authority::install(&mut raw, &shared)?;
-            Ok(Connection {
-                prepared: Prepared::new(raw),
-                shared,
-                changes_before: 0,
-                schema_version: 0,
-                deferrable: false,
-                replaces: false,
-                recursing,
-                changed_schema: false,
-                unchanged: BTreeMap::new(),
-            })
+        Connection::open_with(&[]).expect("an in-memory database opens")
+    }
+
+    /// A new in-memory database with what [`Connection::image`] gave.
+    pub fn from_image(image: &[u8]) -> Result<Connection, Error> {
+        let load = || -> rusqlite::Result<Connection> {
+            let mut connection = Connection::open_with(image)?;
+            connection.adopt_schema()?;
+            Ok(connection)
         };
-        setup().expect("an in-memory database opens")
+        load().map_err(Error::from_sqlite)
+    }
+
+    fn open_with(image: &[u8]) -> rusqlite::Result<Connection> {
+        let mut raw = rusqlite::Connection::open_in_memory()?;
+        image::load(image, &mut raw)?;
+        // A plan that looked at the values of parameters would be made anew for other values, which
+        // takes longer than most statements do here.
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        // Small pages, because every write beside a trigger copies the pages it touches.
+        raw.execute_batch(
+            "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
+                 create temp table _cf_counters(x);",
+        )?;
+        for (limit, value) in limits::CONNECTION {
+            raw.set_limit(limit, value)?;
+        }
+        let shared = Arc::new(Shared::default());
+        functions::install(&raw, &shared)?;
+        capture::install(&raw, &shared)?;
+        let recursing = capture::recurse(&raw)?;
+        authority::install(&mut raw, &shared)?;
+        Ok(Connection {
+            prepared: Prepared::new(raw),
+            shared,
+            changes_before: 0,
+            schema_version: 0,
+            deferrable: false,
+            replaces: false,
+            recursing,
+            changed_schema: false,
+            unchanged: BTreeMap::new(),
+        })
+    }
+
+    /// Everything that is in the database, outside of any turn.
+    pub fn image(&self) -> Vec<u8> {
+        image::take(self.raw()).expect("a database in memory can be copied")
+    }
+
+    /// Takes note of a schema that no statement of this connection has made.
+    fn adopt_schema(&mut self) -> rusqlite::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let texts = shared.as_internal(|| -> rusqlite::Result<Vec<String>> {
+            let mut all =
+                self.raw().prepare("select sql from sqlite_master where sql is not null")?;
+            all.query_map([], |row| row.get(0))?.collect()
+        })?;
+        for statement in texts.iter().flat_map(|text| script::split(text)) {
+            self.deferrable |= statement.has(words::DEFERRED);
+            self.replaces |= statement.has(words::REPLACE);
+        }
+        self.note_schema();
+        self.recursing = shared.as_internal(|| capture::refresh(self.raw(), &shared))?;
+        Ok(())
     }
 
     /// Runs a statement of ours.

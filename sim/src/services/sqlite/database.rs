@@ -79,6 +79,20 @@ impl Database {
         database
     }
 
+    /// Everything that is in the database, as bytes. No turn is open.
+    pub(crate) fn image(&mut self) -> Vec<u8> {
+        assert!(self.marks.is_empty(), "what an open turn has written may still be lost");
+        self.connection().image()
+    }
+
+    /// Replaces everything by what [`Database::image`] gave, in a database that lasts.
+    pub(crate) fn load_image(&mut self, draws: u64, image: &[u8]) -> Result<(), Error> {
+        let connection = Connection::from_image(image)?;
+        connection.shared.set_random(self.seed, draws);
+        self.state = State::Open { connection, base: None };
+        Ok(())
+    }
+
     /// Sets the time that `'now'` and `CURRENT_TIMESTAMP` mean.
     pub fn set_now(&mut self, now: Time) {
         self.now = now;

@@ -67,6 +67,11 @@ impl Instance {
         self.begun.is_some()
     }
 
+    /// Whether its life is over, unless it is restarted.
+    pub fn has_ended(&self) -> bool {
+        self.status.is_final()
+    }
+
     /// Whether it waits for its turn.
     pub fn needs_life(&self) -> bool {
         self.status == Status::Queued && self.life.is_none()

@@ -9,6 +9,7 @@ use super::id::{Engine, is_valid_name, numbered_uuid};
 use super::instance::Instance;
 use super::op::{CreateOptions, Op};
 use super::reply::{BatchError, Follow, Reply, StepEvent};
+use super::shelved::Shelved;
 use super::{Anomaly, Numbers};
 use crate::values::body::Body;
 use crate::values::time::Time;
@@ -16,8 +17,8 @@ use crate::values::time::Time;
 /// One workflow with all its instances.
 #[derive(Clone, Debug)]
 pub(super) struct Instances {
-    name: Arc<str>,
-    settings: WorkflowConfig,
+    pub(super) name: Arc<str>,
+    pub(super) settings: WorkflowConfig,
     pub(super) instances: BTreeMap<Arc<str>, Instance>,
     /// Those that wait for their turn, the one that has waited longest first.
     pub(super) queue: VecDeque<Arc<str>>,
@@ -25,6 +26,8 @@ pub(super) struct Instances {
     pub(super) expires: Time,
     /// The instances that changed since they were last written down, if anybody writes them down.
     pub(super) changed: Option<BTreeSet<Arc<str>>>,
+    /// Those that have ended and are not held in memory, in a process that runs for long.
+    pub(super) shelved: Option<Shelved>,
 }
 
 /// What `create` found.
@@ -42,6 +45,7 @@ impl Instances {
             queue: VecDeque::new(),
             expires: Time::NEVER,
             changed: None,
+            shelved: None,
         }
     }
 
@@ -60,6 +64,7 @@ impl Instances {
         numbers: &mut Numbers,
         follow: &mut Vec<Follow>,
     ) -> Result<Reply, Error> {
+        self.read_back(now, op);
         let settings = &self.settings;
         if self.expires <= now {
             let changed = &mut self.changed;

@@ -7,6 +7,16 @@ use super::instance::Instance;
 use super::{Follow, Op, Workflows};
 use crate::values::time::Time;
 
+/// An instance as it is written down.
+pub(crate) struct KeptInstance {
+    pub workflow: Arc<str>,
+    pub id: Arc<str>,
+    /// The instance as JSON, unless it is gone.
+    pub value: Option<String>,
+    /// Until when it is kept, if it has ended.
+    pub kept_until: Option<Time>,
+}
+
 impl Workflows {
     /// From now on remembers which instances change.
     pub(crate) fn keep_changes(&mut self) {
@@ -15,15 +25,18 @@ impl Workflows {
         }
     }
 
-    /// The instances that have changed: the workflow, the id, and the instance as JSON unless it is gone.
-    pub(crate) fn take_kept(&mut self) -> Vec<(Arc<str>, Arc<str>, Option<String>)> {
+    /// The instances that have changed. They are to be among the changes of this number.
+    pub(crate) fn take_kept(&mut self, number: u64) -> Vec<KeptInstance> {
         let mut all = Vec::new();
-        for (name, instances) in &mut self.workflows {
+        for (workflow, instances) in &mut self.workflows {
             for id in instances.changed.as_mut().map(std::mem::take).unwrap_or_default() {
-                let kept = instances
-                    .get(&id)
-                    .map(|instance| serde_json::to_string(instance).expect("an instance is JSON"));
-                all.push((name.clone(), id, kept));
+                let kept = instances.get(&id);
+                let value =
+                    kept.map(|kept| serde_json::to_string(kept).expect("an instance is JSON"));
+                let ended = kept.filter(|kept| kept.has_ended());
+                let kept_until = ended.map(|ended| ended.expires(instances.settings()));
+                instances.is_leaving(&id, number);
+                all.push(KeptInstance { workflow: workflow.clone(), id, value, kept_until });
             }
         }
         all
@@ -38,6 +51,9 @@ impl Workflows {
     ) -> Result<bool, serde_json::Error> {
         let Some(instances) = self.workflows.get_mut(workflow) else { return Ok(false) };
         let instance: Instance = serde_json::from_str(kept)?;
+        if instances.shelved.is_some() && instance.has_ended() {
+            return Ok(true);
+        }
         instances.expires = instances.expires.min(instance.expires(instances.settings()));
         if instance.needs_life() {
             instances.queue.push_back(id.into());

@@ -1,0 +1,45 @@
+//! How much there is to do again at a start: the log of each database, and what it weighs against the last image.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::engine::ids::HostId;
+
+/// A log of fewer bytes is rather done again.
+const LEAST: usize = 4_096;
+/// A byte of a log weighs as much as so many of an image: doing a turn again takes longer than loading what it wrote.
+const TOIL: usize = 4;
+
+/// How much each database takes that has been written to.
+#[derive(Debug, Default)]
+pub(crate) struct Logs(BTreeMap<String, Weight>);
+
+#[derive(Debug, Default)]
+struct Weight {
+    image: usize,
+    log: usize,
+}
+
+/// Which database a log is of.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    D1(Arc<str>),
+    Object(HostId),
+}
+
+impl Logs {
+    /// A log has become longer. Returns whether it outweighs the image now.
+    pub fn grew(&mut self, log: &str, by: usize) -> bool {
+        if !self.0.contains_key(log) {
+            self.0.insert(log.into(), Weight::default());
+        }
+        let Some(weight) = self.0.get_mut(log) else { return false };
+        weight.log += by;
+        weight.log > LEAST.max(weight.image / TOIL)
+    }
+
+    /// An image has taken the place of a log.
+    pub fn replaced(&mut self, log: &str, image: usize) {
+        self.0.insert(log.into(), Weight { image, log: 0 });
+    }
+}

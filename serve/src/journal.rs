@@ -1,11 +1,11 @@
-//! The thread that writes: one transaction for what has come in meanwhile, and then the answers may leave.
+//! What writes, on a thread of its own: one transaction for what has come in meanwhile, and then the answers may leave.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use thunderhead_sim::{Changes, Error, Response};
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
 
 use crate::metrics::Metrics;
@@ -29,19 +29,26 @@ pub struct Journal<'a> {
     pub halt: Option<Halt>,
     /// Counts the commits, for those who wait for a change.
     pub changed: &'a watch::Sender<u64>,
+    /// How long a simulated disk takes, before and after.
+    pub disk: fn() -> [Duration; 2],
 }
 
 impl Journal<'_> {
     /// Writes batches until there are no more.
-    pub fn run(mut self, batches: &Receiver<Batch>) -> rusqlite::Result<()> {
-        while let Ok(first) = batches.recv() {
+    pub async fn run(mut self, mut batches: Receiver<Batch>) -> rusqlite::Result<()> {
+        while let Some(first) = batches.recv().await {
             let mut group = vec![first];
-            if self.commits == Commits::Together {
-                group.extend(batches.try_iter());
+            while self.commits == Commits::Together
+                && let Ok(next) = batches.try_recv()
+            {
+                group.push(next);
             }
             self.halt(When::Before, &group);
             if group.iter().any(|batch| !batch.changes.is_empty()) {
+                let [before, after] = (self.disk)();
+                wait(before).await;
                 self.write(&group)?;
+                wait(after).await;
             }
             self.halt(When::After, &group);
             group.iter_mut().for_each(Batch::release);
@@ -75,6 +82,13 @@ impl Journal<'_> {
         self.metrics.commit_microseconds.fetch_add(took, Relaxed);
         self.changed.send_modify(|commits| *commits += 1);
         Ok(())
+    }
+}
+
+/// A real disk is not waited for here, and its thread has no timers.
+async fn wait(duration: Duration) {
+    if !duration.is_zero() {
+        tokio::time::sleep(duration).await;
     }
 }
 

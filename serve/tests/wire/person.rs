@@ -196,20 +196,21 @@ pub async fn listen(log: SharedLog, calm: watch::Receiver<bool>) -> turmoil::Res
         // A stream on which a packet was lost is silent for ever, so it is given up now and then.
         let ended = timeout(Duration::from_secs(3), hears).await;
         streams += 1;
-        let mut log = log.borrow_mut();
-        if matches!(ended, Ok(Err(_))) && heard > 0 {
-            log.seen.insert("a stream of changes breaks");
-        }
-        if matches!(ended, Ok(Ok(()))) {
-            if streams > 1 {
-                log.seen.insert("a stream of changes comes back");
+        {
+            let mut log = log.borrow_mut();
+            if matches!(ended, Ok(Err(_))) && heard > 0 {
+                log.seen.insert("a stream of changes breaks");
             }
-            return Ok(());
+            if matches!(ended, Ok(Ok(()))) {
+                if streams > 1 {
+                    log.seen.insert("a stream of changes comes back");
+                }
+                return Ok(());
+            }
+            if log.troubled[CLIENTS] {
+                log.seen.insert("one who hears of changes is cut off");
+            }
         }
-        if log.troubled[CLIENTS] {
-            log.seen.insert("one who hears of changes is cut off");
-        }
-        drop(log);
         sleep(Duration::from_millis(200)).await;
     }
 }

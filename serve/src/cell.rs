@@ -1,23 +1,25 @@
-//! The thread that drives the engine, in ticks: take what has come in, let everything happen that is due, hand the
-//! changes and the answers to the journal.
+//! What drives the engine, in ticks: take what has come in, let everything happen that is due, hand the changes and the
+//! answers to the journal. It has a thread of its own, or it is a task where everything is simulated.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use thunderhead_sim::{Flaw, Machine, MachineConfig, Request, Shelf};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{oneshot, watch};
+use tokio::time::{sleep, timeout};
 
 use crate::data::{Data, DataError};
-use crate::journal::{Answer, Batch, Journal};
+use crate::journal::{Answer, Batch, Journal, WriteError};
 use crate::metrics::Metrics;
 use crate::shelf::Disk;
-use crate::{Commits, Config, Mistake, ServeError, Stop, clock, log};
+use crate::{Commits, Config, Mistake, ServeError, Stop, Surroundings};
 
 /// How many requests may wait for the cell. More are refused, so that a crowd does not fill the memory.
 const WAITING_MOST: usize = 1_024;
@@ -37,7 +39,7 @@ pub enum Input {
 
 /// The thread, seen from outside.
 pub struct Cell {
-    inputs: SyncSender<Input>,
+    inputs: Sender<Input>,
     thread: JoinHandle<Result<(), ServeError>>,
     failed: watch::Receiver<bool>,
 }
@@ -50,19 +52,15 @@ impl Cell {
         metrics: Arc<Metrics>,
         changed: watch::Sender<u64>,
     ) -> Result<Cell, ServeError> {
-        let (inputs, taken) = mpsc::sync_channel(WAITING_MOST);
+        let (inputs, taken) = channel();
         let (failing, failed) = watch::channel(false);
-        let (ready, restored) = mpsc::channel();
+        let (ready, restored) = std::sync::mpsc::channel();
         let config = config.clone();
         let thread = std::thread::spawn(move || {
-            let machine = restore(&config, &data);
-            let machine = match machine {
-                Ok(machine) => machine,
-                Err(error) => return Err(ServeError::from(error)),
-            };
+            let node = Node::new(config, Surroundings::REAL, data, metrics, changed)?;
             // The thread that started this has waited for it until now.
             let _ = ready.send(());
-            let ended = run(&config, machine, data, &taken, &metrics, &changed);
+            let ended = node.on_threads(taken);
             failing.send_replace(true);
             ended
         });
@@ -76,7 +74,7 @@ impl Cell {
     }
 
     /// Where requests go in.
-    pub fn inputs(&self) -> SyncSender<Input> {
+    pub fn inputs(&self) -> Sender<Input> {
         self.inputs.clone()
     }
 
@@ -88,7 +86,7 @@ impl Cell {
     /// Ends the thread when everything is written down.
     pub fn end(self, stop: Stop) -> Result<(), ServeError> {
         // A thread that has ended already says why.
-        drop(self.inputs.send(Input::Stop(stop)));
+        drop(self.inputs.blocking_send(Input::Stop(stop)));
         drop(self.inputs);
         self.thread
             .join()
@@ -96,68 +94,121 @@ impl Cell {
     }
 }
 
-/// A machine as it was when the last process ended.
-fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
-    let mut entropy = [0; 8];
-    getrandom::fill(&mut entropy).map_err(|error| DataError::Random(error.to_string()))?;
-    let flaw = match config.mistake {
-        Some(Mistake::NotifiesLater) => Some(Flaw::NotifiesLater),
-        Some(Mistake::LeaseCounts) => Some(Flaw::LeaseCounts),
-        Some(Mistake::AnswersEarly) | None => None,
-    };
-    let (entropy, salt, tells) = (u64::from_le_bytes(entropy), data.salt, config.tells);
-    let settings = MachineConfig { entropy, salt, tells, flaw };
-    let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
-    let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
-    machine.read_with(&disk);
-    data.restore(&mut machine)?;
-    machine.recover(clock::now());
-    Ok(machine)
+/// A channel for what the cell is given.
+pub fn channel() -> (Sender<Input>, Receiver<Input>) {
+    mpsc::channel(WAITING_MOST)
 }
 
-/// Drives the machine until it is stopped, with the journal on another thread.
-fn run(
-    config: &Config,
+/// An engine with its directory.
+pub struct Node {
+    config: Config,
+    around: Surroundings,
     machine: Machine,
-    mut data: Data,
-    inputs: &Receiver<Input>,
-    metrics: &Metrics,
-    changed: &watch::Sender<u64>,
-) -> Result<(), ServeError> {
-    // With one commit for each event nothing may wait, or the events behind would be cut off with it.
-    let unwritten = if config.commits == Commits::EachEvent { 0 } else { UNWRITTEN_MOST };
-    let (batches, written) = mpsc::sync_channel(unwritten);
-    let (db, files, on_disk) = (&mut data.db, &data.files, &AtomicU64::new(0));
-    let at_rest = std::thread::scope(|scope| {
-        let journal = scope.spawn(move || {
-            let (commits, halt) = (config.commits, config.halt);
-            Journal { db, files, written: on_disk, commits, metrics, halt, changed }.run(&written)
-        });
-        let most = if config.commits == Commits::EachEvent { 1 } else { EVENTS_MOST };
-        let answers_early = config.mistake == Some(Mistake::AnswersEarly);
-        let ticks = Ticks { machine: &machine, most, batches, on_disk, answers_early, metrics };
-        let at_rest = ticks.run(inputs);
-        drop(ticks);
-        match journal.join() {
-            Ok(Ok(())) => Ok(at_rest),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("the journal panicked".into()),
-        }
-    });
-    let at_rest = at_rest.map_err(ServeError::Unwritten)?;
-    if at_rest {
-        let sql = "insert or replace into meta values ('rest', 'yes')";
-        data.db.execute(sql, []).map_err(|error| ServeError::Unwritten(error.to_string()))?;
+    data: Data,
+    /// The number of the last changes that the journal has written.
+    on_disk: AtomicU64,
+    metrics: Arc<Metrics>,
+    changed: watch::Sender<u64>,
+}
+
+impl Node {
+    /// The engine as it was when the last process ended.
+    pub fn new(
+        config: Config,
+        around: Surroundings,
+        data: Data,
+        metrics: Arc<Metrics>,
+        changed: watch::Sender<u64>,
+    ) -> Result<Node, DataError> {
+        let flaw = match config.mistake {
+            Some(Mistake::NotifiesLater) => Some(Flaw::NotifiesLater),
+            Some(Mistake::LeaseCounts) => Some(Flaw::LeaseCounts),
+            Some(Mistake::AnswersEarly) | None => None,
+        };
+        let (entropy, salt, tells) = (around.entropy()?, data.salt, config.tells);
+        let settings = MachineConfig { entropy, salt, tells, flaw };
+        let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
+        let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
+        machine.read_with(&disk);
+        data.restore(&mut machine)?;
+        machine.recover(around.now());
+        let on_disk = AtomicU64::new(0);
+        Ok(Node { config, around, machine, data, on_disk, metrics, changed })
     }
-    log::say("info", "stopped", &serde_json::json!({ "atRest": at_rest }));
-    Ok(())
+
+    /// Drives the engine until it is stopped, with the journal on another thread.
+    fn on_threads(mut self, inputs: Receiver<Input>) -> Result<(), ServeError> {
+        let (ticks, journal) = self.parts();
+        let at_rest = std::thread::scope(|scope| {
+            let journal = scope.spawn(move || runtime()?.block_on(journal).map_err(unwritten));
+            let at_rest = runtime()?.block_on(ticks.run(inputs));
+            let ended = journal.join();
+            ended.unwrap_or_else(|_| Err(unwritten("the journal panicked"))).map(|()| at_rest)
+        })?;
+        self.end(at_rest)
+    }
+
+    /// The same in one task, for a runtime whose clock is simulated.
+    pub async fn in_one_task(mut self, inputs: Receiver<Input>) -> Result<(), ServeError> {
+        let (ticks, journal) = self.parts();
+        let (at_rest, written) = tokio::join!(ticks.run(inputs), journal);
+        written.map_err(unwritten)?;
+        self.end(at_rest)
+    }
+
+    /// What drives the engine, and what writes.
+    fn parts(&mut self) -> (Ticks<'_>, impl Future<Output = Result<(), WriteError>> + Send) {
+        let each = self.config.commits == Commits::EachEvent;
+        // With one commit for each event as little as possible waits: what does is cut off by a crash as well.
+        let (batches, written) = mpsc::channel(if each { 1 } else { UNWRITTEN_MOST });
+        let journal = Journal {
+            db: &mut self.data.db,
+            files: &self.data.files,
+            written: &self.on_disk,
+            commits: self.config.commits,
+            metrics: &self.metrics,
+            halt: self.config.halt,
+            changed: &self.changed,
+            disk: self.around.disk,
+        };
+        let ticks = Ticks {
+            machine: &self.machine,
+            around: self.around,
+            most: if each { 1 } else { EVENTS_MOST },
+            batches,
+            on_disk: &self.on_disk,
+            answers_early: self.config.mistake == Some(Mistake::AnswersEarly),
+            metrics: &self.metrics,
+        };
+        (ticks, journal.run(written))
+    }
+
+    /// Writes down whether all work is done.
+    fn end(self, at_rest: bool) -> Result<(), ServeError> {
+        if at_rest {
+            let sql = "insert or replace into meta values ('rest', 'yes')";
+            self.data.db.execute(sql, []).map_err(unwritten)?;
+        }
+        (self.around.say)("info", "stopped", &serde_json::json!({ "atRest": at_rest }));
+        Ok(())
+    }
+}
+
+/// What waits on a thread.
+fn runtime() -> Result<Runtime, ServeError> {
+    Builder::new_current_thread().enable_time().build().map_err(unwritten)
+}
+
+fn unwritten(why: impl ToString) -> ServeError {
+    ServeError::Unwritten(why.to_string())
 }
 
 struct Ticks<'a> {
     machine: &'a Machine,
+    around: Surroundings,
     /// How many events a tick has at most.
     most: usize,
-    batches: SyncSender<Batch>,
+    batches: Sender<Batch>,
     /// The number of the last changes that the journal has written.
     on_disk: &'a AtomicU64,
     /// The deliberate mistake.
@@ -167,21 +218,21 @@ struct Ticks<'a> {
 
 impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
-    fn run(&self, inputs: &Receiver<Input>) -> bool {
+    async fn run(self, mut inputs: Receiver<Input>) -> bool {
         let answers = Rc::new(RefCell::new(Vec::new()));
         let mut stop = None;
         // The time of the machine never goes back, though the wall clock may have.
-        let mut ahead = self.machine.now() - clock::now();
+        let mut ahead = self.machine.now() - self.around.now();
         loop {
             self.machine.written(self.on_disk.load(Acquire));
-            let now = clock::now() + ahead;
+            let now = self.around.now() + ahead;
             let next = self.machine.advance(now, self.most);
             let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
             if self.answers_early {
                 batch.release();
             }
             if !(batch.changes.is_empty() && batch.answers.is_empty())
-                && self.batches.send(batch).is_err()
+                && self.batches.send(batch).await.is_err()
             {
                 return false;
             }
@@ -194,18 +245,24 @@ impl Ticks<'_> {
             if let (Some(_), Some(at)) = (stop, next) {
                 ahead += at - now;
             }
-            let wait = next.map_or(IDLE, |at| at - (clock::now() + ahead));
-            let first = match inputs.recv_timeout(wait) {
-                Ok(input) => Some(input),
-                Err(RecvTimeoutError::Timeout) => None,
-                Err(RecvTimeoutError::Disconnected) if stop.is_some() => {
-                    // Nobody is left who could send anything, so there is only the next event to wait for.
-                    std::thread::sleep(wait);
-                    None
+            let wait = next.map_or(IDLE, |at| at - (self.around.now() + ahead));
+            let first = if wait.is_zero() {
+                // A timer would take a millisecond.
+                None
+            } else {
+                match timeout(wait, inputs.recv()).await {
+                    Ok(Some(input)) => Some(input),
+                    Err(_) => None,
+                    Ok(None) if stop.is_some() => {
+                        // Nobody is left who could send anything, so there is only the next event to wait for.
+                        sleep(wait).await;
+                        None
+                    }
+                    Ok(None) => return self.machine.is_at_rest(),
                 }
-                Err(RecvTimeoutError::Disconnected) => return self.machine.is_at_rest(),
             };
-            for input in first.into_iter().chain(inputs.try_iter().take(WAITING_MOST)) {
+            let more = std::iter::from_fn(|| inputs.try_recv().ok()).take(WAITING_MOST);
+            for input in first.into_iter().chain(more) {
                 match input {
                     Input::Stop(how) => stop = Some(how),
                     Input::Request(request, client) => {

@@ -34,6 +34,8 @@ async fn tell(
 ) {
     loop {
         let line = tokio::select! {
+            // In this order, so that a simulation takes the same turn each time.
+            biased;
             _ = closed.wait_for(|closed| *closed) => return,
             changed = changes.changed() => match changed {
                 Ok(()) => format!("data: {}\n\n", *changes.borrow_and_update()),

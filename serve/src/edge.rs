@@ -5,7 +5,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{SyncSender, TrySendError};
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
@@ -18,6 +17,9 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use serde_json::json;
 use thunderhead_sim as sim;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::Sender;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 use crate::cell::Input;
@@ -26,7 +28,7 @@ use crate::gate::{self, Refused};
 use crate::metrics::Metrics;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
-use crate::{Config, Stop, clock, log};
+use crate::{Config, Stop, Surroundings};
 
 /// How many connections are served at a time. Others wait in the queue of the operating system.
 const CONNECTIONS: usize = 512;
@@ -48,7 +50,8 @@ pub struct Edge {
     site: Site,
     sessions: Sessions,
     metrics: Arc<Metrics>,
-    inputs: SyncSender<Input>,
+    inputs: Sender<Input>,
+    around: Surroundings,
     /// Counts the commits.
     changes: watch::Receiver<u64>,
     buffered: Semaphore,
@@ -59,12 +62,13 @@ impl Edge {
         config: &Config,
         sessions: Sessions,
         metrics: Arc<Metrics>,
-        inputs: SyncSender<Input>,
+        inputs: Sender<Input>,
+        around: Surroundings,
         changes: watch::Receiver<u64>,
     ) -> Edge {
-        let system = config.system.name.to_string();
+        let (listen, system) = (config.listen, config.system.name.to_string());
         let (site, buffered) = (site::of(&system), Semaphore::new(BUFFERED_KIB));
-        Edge { listen: config.listen, system, site, sessions, metrics, inputs, changes, buffered }
+        Edge { listen, system, site, sessions, metrics, inputs, around, changes, buffered }
     }
 
     /// What one signs in with.
@@ -72,15 +76,14 @@ impl Edge {
         self.sessions.sign_in_key().into()
     }
 
-    /// Serves until `stop`, or until the cell has failed. Those who are being answered are waited for.
-    pub async fn run(
+    /// Serves the connections that `accept` gives, until `stop`, or until the cell has failed. Those who are being
+    /// answered are waited for.
+    pub async fn run<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
         self,
-        listener: std::net::TcpListener,
+        accept: impl AsyncFn() -> std::io::Result<S>,
         stop: impl Future<Output = Stop>,
         mut failed: watch::Receiver<bool>,
-    ) -> std::io::Result<Stop> {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+    ) -> Stop {
         let (edge, graceful) = (Arc::new(self), GracefulShutdown::new());
         let permits = Arc::new(Semaphore::new(CONNECTIONS));
         let (closing, closed) = watch::channel(false);
@@ -88,16 +91,16 @@ impl Edge {
         let how = loop {
             let accepted = async {
                 let permit = permits.clone().acquire_owned().await;
-                (permit, listener.accept().await)
+                (permit, accept().await)
             };
             let (permit, accepted) = tokio::select! {
+                // In this order, so that a simulation takes the same turn each time.
+                biased;
                 how = &mut stop => break how,
                 _ = failed.wait_for(|failed| *failed) => break Stop::Soon,
                 accepted = accepted => accepted,
             };
-            let Ok((stream, _)) = accepted else { continue };
-            // An answer is often one small packet, which must not wait for another.
-            drop(stream.set_nodelay(true));
+            let Ok(stream) = accepted else { continue };
             let (edge, closed) = (edge.clone(), closed.clone());
             edge.metrics.connections.fetch_add(1, Relaxed);
             let service = {
@@ -119,10 +122,10 @@ impl Edge {
                 drop(permit);
             });
         };
-        drop(listener);
+        drop(accept);
         closing.send_replace(true);
         drop(tokio::time::timeout(GRACE, graceful.shutdown()).await);
-        Ok(how)
+        how
     }
 
     async fn answer(
@@ -136,7 +139,7 @@ impl Edge {
             Ok(()) => self.route(request, closed).await,
         };
         let mut response = answered.unwrap_or_else(|(status, why)| {
-            log::say(
+            (self.around.say)(
                 "warn",
                 "refused",
                 &json!({ "path": path, "status": status.as_u16(), "why": why }),
@@ -159,7 +162,7 @@ impl Edge {
         request: Request<Incoming>,
         closed: watch::Receiver<bool>,
     ) -> Result<Response<Sent>, Refused> {
-        let seconds = clock::unix_ms() / 1_000;
+        let seconds = (self.around.unix_ms)() / 1_000;
         let cookies = request.headers().get(header::COOKIE).and_then(|value| value.to_str().ok());
         let user = self.sessions.user(cookies, seconds);
         match (request.method(), request.uri().path()) {
@@ -253,14 +256,13 @@ impl Edge {
             TrySendError::Full(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "the server is busy; try again")
             }
-            TrySendError::Disconnected(_) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping")
-            }
+            TrySendError::Closed(_) => (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
         })?;
         match answer.await {
             Ok(Ok(response)) => Ok(sent(&response)),
             Ok(Err(error)) => {
-                log::say("error", "failed", &json!({ "path": path, "why": error.to_string() }));
+                let why = json!({ "path": path, "why": error.to_string() });
+                (self.around.say)("error", "failed", &why);
                 Err((StatusCode::BAD_GATEWAY, "the system could not answer; try again"))
             }
             Err(_) => {

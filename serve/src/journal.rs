@@ -1,14 +1,14 @@
-//! The thread that writes: one transaction for what has come in meanwhile, and then the answers may leave.
+//! What writes, on a thread of its own: one transaction for what has come in meanwhile, and then the answers may leave.
 
 use std::fmt;
 use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
-use std::sync::mpsc::Receiver;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use thunderhead_sim::{Changes, Error, Response, Row, Time};
+use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
 
 use crate::files::{Files, Written};
@@ -36,19 +36,26 @@ pub struct Journal<'a> {
     pub halt: Option<Halt>,
     /// Counts the commits, for those who wait for a change.
     pub changed: &'a watch::Sender<u64>,
+    /// How long a simulated disk takes, before and after.
+    pub disk: fn() -> [Duration; 2],
 }
 
 impl Journal<'_> {
     /// Writes batches until there are no more.
-    pub fn run(mut self, batches: &Receiver<Batch>) -> Result<(), WriteError> {
-        while let Ok(first) = batches.recv() {
+    pub async fn run(mut self, mut batches: Receiver<Batch>) -> Result<(), WriteError> {
+        while let Some(first) = batches.recv().await {
             let mut group = vec![first];
-            if self.commits == Commits::Together {
-                group.extend(batches.try_iter());
+            while self.commits == Commits::Together
+                && let Ok(next) = batches.try_recv()
+            {
+                group.push(next);
             }
             self.halt(When::Before, &group);
             if group.iter().any(|batch| !batch.changes.is_empty()) {
+                let [before, after] = (self.disk)();
+                wait(before).await;
                 self.write(&group)?;
+                wait(after).await;
             }
             self.halt(When::After, &group);
             group.iter_mut().for_each(Batch::release);
@@ -153,6 +160,13 @@ impl From<rusqlite::Error> for WriteError {
 impl From<io::Error> for WriteError {
     fn from(error: io::Error) -> WriteError {
         WriteError::File(error)
+    }
+}
+
+/// A real disk is not waited for here, and its thread has no timers.
+async fn wait(duration: Duration) {
+    if !duration.is_zero() {
+        tokio::time::sleep(duration).await;
     }
 }
 

@@ -10,16 +10,16 @@
 //! | file | what is in it |
 //! |---|---|
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
-//! | `cell.rs` | the thread that drives the engine |
-//! | `journal.rs` | the thread that writes |
+//! | `cell.rs` | what drives the engine |
+//! | `journal.rs` | what writes |
 //! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
+//! | `surroundings.rs` | the clock and the randomness, or those of a simulation |
 //! | `edge.rs`, `gate.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, who asks, what pages hear |
 //! | `site.rs` | the page of each system |
 //! | `judge.rs` | holds a recorded history to the promises |
 
 mod cell;
 mod changes;
-mod clock;
 mod data;
 mod edge;
 mod files;
@@ -31,6 +31,7 @@ mod metrics;
 mod session;
 mod shelf;
 mod site;
+mod surroundings;
 
 use std::fmt;
 use std::future::Future;
@@ -39,11 +40,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use thunderhead_props::{System, Variant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use data::{Data, DataError, Identity, Report};
 pub use judge::{Judged, judge};
 pub use session::User;
+pub use surroundings::Surroundings;
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -168,6 +171,65 @@ pub fn serve(
     stop: impl Future<Output = Stop>,
     ready: impl FnOnce(&Ready),
 ) -> Result<(), ServeError> {
+    let data = open(&config)?;
+    let unheard = |error| ServeError::Listen(config.listen, error);
+    let listener = std::net::TcpListener::bind(config.listen).map_err(unheard)?;
+    let sessions = session::Sessions::new(&data, config.user.clone());
+    let metrics = Arc::new(metrics::Metrics::default());
+    let (changed, changes) = watch::channel(0);
+    let cell = cell::Cell::start(&config, data, metrics.clone(), changed)?;
+    let around = Surroundings::REAL;
+    let edge = edge::Edge::new(&config, sessions, metrics, cell.inputs(), around, changes);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(unheard)?;
+    let address = listener.local_addr().map_err(unheard)?;
+    let sign_in = config.user.is_none().then(|| edge.sign_in_key());
+    listener.set_nonblocking(true).map_err(unheard)?;
+    let stop = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        ready(&Ready { address, sign_in });
+        let accept = async move || {
+            let (stream, _) = listener.accept().await?;
+            // An answer is often one small packet, which must not wait for another.
+            drop(stream.set_nodelay(true));
+            Ok(stream)
+        };
+        Ok(edge.run(accept, stop, cell.failed()).await)
+    });
+    cell.end(stop.map_err(unheard)?)
+}
+
+/// Serves as [`serve`] does, without threads: on the runtime that polls this, with the connections that `accept` gives,
+/// for a test in which network and clock are simulated. Dropping it is a crash.
+pub async fn serve_simulated<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    config: Config,
+    around: Surroundings,
+    accept: impl AsyncFn() -> std::io::Result<S>,
+    stop: impl Future<Output = Stop>,
+) -> Result<(), ServeError> {
+    let data = open(&config)?;
+    let sessions = session::Sessions::new(&data, config.user.clone());
+    let metrics = Arc::new(metrics::Metrics::default());
+    let (changed, changes) = watch::channel(0);
+    let (inputs, taken) = cell::channel();
+    let edge = edge::Edge::new(&config, sessions, metrics.clone(), inputs.clone(), around, changes);
+    let node = cell::Node::new(config, around, data, metrics, changed)?;
+    let (failing, failed) = watch::channel(false);
+    let edge = async move {
+        let stop = edge.run(accept, stop, failed).await;
+        // A cell that has failed says why.
+        drop(inputs.send(cell::Input::Stop(stop)).await);
+    };
+    let cell = async move {
+        let ended = node.in_one_task(taken).await;
+        failing.send_replace(true);
+        ended
+    };
+    tokio::join!(edge, cell).1
+}
+
+/// Opens the directory of what may be served.
+fn open(config: &Config) -> Result<Data, ServeError> {
     if config.user.is_some() && !config.listen.ip().is_loopback() {
         return Err(ServeError::UserIsPublic(config.listen));
     }
@@ -175,23 +237,7 @@ pub fn serve(
         system: config.system.name.to_string(),
         variant: config.variant.name.to_string(),
     };
-    let data = Data::open(&config.data, &identity)?;
-    let listener = std::net::TcpListener::bind(config.listen);
-    let listener = listener.map_err(|error| ServeError::Listen(config.listen, error))?;
-    let sessions = session::Sessions::new(&data, config.user.clone());
-    let metrics = Arc::new(metrics::Metrics::default());
-    let (changed, changes) = watch::channel(0);
-    let cell = cell::Cell::start(&config, data, metrics.clone(), changed)?;
-    let edge = edge::Edge::new(&config, sessions, metrics, cell.inputs(), changes);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| ServeError::Listen(config.listen, error))?;
-    let address =
-        listener.local_addr().map_err(|error| ServeError::Listen(config.listen, error))?;
-    let sign_in = config.user.is_none().then(|| edge.sign_in_key());
-    ready(&Ready { address, sign_in });
-    let stop = runtime.block_on(edge.run(listener, stop, cell.failed()));
-    let stop = stop.map_err(|error| ServeError::Listen(address, error))?;
-    cell.end(stop)
+    Ok(Data::open(&config.data, &identity)?)
 }
 
 /// A server that takes requests.

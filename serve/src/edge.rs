@@ -23,6 +23,7 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use crate::cell::Input;
 use crate::changes;
 use crate::gate::{self, Refused};
+use crate::headers;
 use crate::metrics::Metrics;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
@@ -147,9 +148,7 @@ impl Edge {
             }
             response
         });
-        let headers = response.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers::add(response.headers_mut());
         self.metrics.responded(response.status().as_u16());
         response
     }
@@ -246,8 +245,9 @@ impl Edge {
     ) -> Result<Response<Sent>, Refused> {
         let path = self.told(request.uri(), user);
         let method = request.method().to_string();
-        let body = self.body(request).await?;
-        let asked = sim::Request::new(&method, &path, sim::Body::from(body.to_vec()));
+        let headers = headers::told(request.headers());
+        let body = sim::Body::from(self.body(request).await?.to_vec());
+        let asked = sim::Request { headers, ..sim::Request::new(&method, &path, body) };
         let (client, answer) = oneshot::channel();
         self.inputs.try_send(Input::Request(asked, client)).map_err(|error| match error {
             TrySendError::Full(_) => {
@@ -297,20 +297,8 @@ fn with_cookie(mut response: Response<Sent>, cookie: &str) -> Response<Sent> {
 /// A response of the system as it goes over the wire.
 fn sent(response: &sim::Response) -> Response<Sent> {
     let body = response.body.bytes();
-    let kind = match body.first() {
-        Some(b'{' | b'[') => "application/json",
-        _ => "text/plain; charset=utf-8",
-    };
     let mut sent = Response::new(Full::new(Bytes::copy_from_slice(body)).boxed());
     *sent.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let headers = sent.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    for (name, value) in response.headers.iter() {
-        if let (Ok(name), Ok(value)) =
-            (header::HeaderName::try_from(name), HeaderValue::from_str(value))
-        {
-            headers.insert(name, value);
-        }
-    }
+    *sent.headers_mut() = headers::sent(&response.headers, body);
     sent
 }

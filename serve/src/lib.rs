@@ -12,7 +12,7 @@
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | the thread that drives the engine |
 //! | `journal.rs` | the thread that writes |
-//! | `edge.rs`, `gate.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, who asks, what pages hear |
+//! | `edge.rs`, `gate.rs`, `headers.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, what passes, who asks, what pages hear |
 //! | `site.rs` | the page of each system |
 //! | `judge.rs` | holds a recorded history to the promises |
 
@@ -22,6 +22,7 @@ mod clock;
 mod data;
 mod edge;
 mod gate;
+mod headers;
 mod journal;
 mod judge;
 mod log;

@@ -132,6 +132,64 @@ fn without_a_session_nothing_is_answered_and_a_session_is_of_one_organisation() 
 }
 
 #[test]
+fn a_picture_is_fetched_whole_in_part_or_not_at_all_as_its_reader_asks() {
+    let data = folder("ranges");
+    let server = start(config("uploads", &data, Some("ann@acme")));
+    let mut client = Client::connect(server.address).unwrap();
+    let mut ask = |method: &str, headers: &[(&str, &str)], body: &[u8]| {
+        let (status, head, body) = client.ask_with(method, "/acme/cat.jpg", headers, body).unwrap();
+        let value = |name: &str| {
+            let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+            lines.find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        };
+        let etag = value("etag").unwrap_or_default();
+        (status, etag, value("content-range"), value("content-type"), value("cache-control"), body)
+    };
+    let (jpeg, octets) = (Some("image/jpeg".to_string()), b"0123456789");
+    assert_eq!(ask("PUT", &[("Content-Type", "image/jpeg")], octets).0, 201);
+    let (status, etag, range, kind, cached, body) = ask("GET", &[], b"");
+    assert_eq!((status, range, kind, &body[..]), (200, None, jpeg.clone(), &octets[..]));
+    assert!(etag.len() > 10 && cached.as_deref() == Some("private, no-cache"), "{etag} {cached:?}");
+
+    let (status, same, ..) = ask("GET", &[("If-None-Match", &etag)], b"");
+    assert_eq!((status, &same), (304, &etag));
+    let (status, .., body) = ask("GET", &[("If-None-Match", "\"another\"")], b"");
+    assert_eq!((status, &body[..]), (200, &octets[..]));
+    assert_eq!(ask("GET", &[("If-Match", "\"another\"")], b"").0, 412);
+
+    for (asked, said, part) in [
+        ("bytes=2-4", "bytes 2-4/10", "234"),
+        ("bytes=7-", "bytes 7-9/10", "789"),
+        ("bytes=-1", "bytes 9-9/10", "9"),
+    ] {
+        let (status, _, range, .., body) = ask("GET", &[("Range", asked)], b"");
+        assert_eq!((status, range.as_deref(), &body[..]), (206, Some(said), part.as_bytes()));
+    }
+    let (status, _, range, ..) = ask("GET", &[("Range", "bytes=10-")], b"");
+    assert_eq!((status, range.as_deref()), (416, Some("bytes */10")));
+    assert_eq!(ask("GET", &[("Range", "bytes=2-4"), ("If-Range", &etag)], b"").0, 206);
+
+    // Another version has another ETag: what is known of the first is no use any more.
+    assert_eq!(ask("PUT", &[], b"abc").0, 201);
+    let (status, newer, .., body) = ask("GET", &[("If-None-Match", &etag)], b"");
+    assert_eq!((status, &body[..]), (200, &b"abc"[..]));
+    assert_ne!(newer, etag);
+    let (status, .., body) = ask("GET", &[("Range", "bytes=2-4"), ("If-Range", &etag)], b"");
+    assert_eq!((status, &body[..]), (200, &b"abc"[..]), "no part of one version in another");
+    server.end(Stop::AtRest);
+    // ETag and type outlive a restart.
+    let server = start(config("uploads", &data, Some("ann@acme")));
+    let again = Client::connect(server.address).unwrap().ask_with(
+        "GET",
+        "/acme/cat.jpg",
+        &[("If-None-Match", &newer)],
+        b"",
+    );
+    assert_eq!(again.unwrap().0, 304);
+    server.end(Stop::Soon);
+}
+
+#[test]
 fn hostile_requests_are_refused_and_the_others_answered() {
     let server = start(config("uploads", &folder("hostile"), Some("ann@acme")));
     let raw = |head: &str| {

@@ -13,6 +13,7 @@ use thunderhead_sim::{Flaw, Machine, MachineConfig, Request};
 use tokio::sync::{oneshot, watch};
 
 use crate::data::{Data, DataError};
+use crate::eyes::Eyes;
 use crate::journal::{Answer, Batch, Journal};
 use crate::metrics::Metrics;
 use crate::{Commits, Config, Mistake, ServeError, Stop, clock, log};
@@ -30,6 +31,8 @@ const IDLE: Duration = Duration::from_secs(60);
 pub enum Input {
     /// A request and who waits for its answer.
     Request(Request, oneshot::Sender<Answer>),
+    /// A picture has been looked at.
+    Seen,
     Stop(Stop),
 }
 
@@ -52,6 +55,11 @@ impl Cell {
         let (failing, failed) = watch::channel(false);
         let (ready, restored) = mpsc::channel();
         let config = config.clone();
+        let wake = {
+            let inputs = inputs.clone();
+            // When there is no room, the cell is awake.
+            move || drop(inputs.try_send(Input::Seen))
+        };
         let thread = std::thread::spawn(move || {
             let machine = restore(&config, &data);
             let machine = match machine {
@@ -60,7 +68,8 @@ impl Cell {
             };
             // The thread that started this has waited for it until now.
             let _ = ready.send(());
-            let ended = run(&config, machine, data, &taken, &metrics, &changed);
+            let eyes = Eyes::open(wake);
+            let ended = run(&config, machine, data, (&taken, &eyes), &metrics, &changed);
             failing.send_replace(true);
             ended
         });
@@ -104,7 +113,7 @@ fn restore(config: &Config, data: &Data) -> Result<Machine, DataError> {
         Some(Mistake::AnswersEarly) | None => None,
     };
     let (entropy, salt, tells) = (u64::from_le_bytes(entropy), data.salt, config.tells);
-    let settings = MachineConfig { entropy, salt, tells, flaw };
+    let settings = MachineConfig { entropy, salt, tells, gives_away: true, flaw };
     let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
     if let Some(namespace) = machine.unkept() {
         return Err(DataError::Unkept(namespace));
@@ -119,7 +128,7 @@ fn run(
     config: &Config,
     machine: Machine,
     mut data: Data,
-    inputs: &Receiver<Input>,
+    (inputs, eyes): (&Receiver<Input>, &Eyes),
     metrics: &Metrics,
     changed: &watch::Sender<u64>,
 ) -> Result<(), ServeError> {
@@ -134,7 +143,7 @@ fn run(
         });
         let most = if config.commits == Commits::EachEvent { 1 } else { EVENTS_MOST };
         let answers_early = config.mistake == Some(Mistake::AnswersEarly);
-        let ticks = Ticks { machine: &machine, most, batches, answers_early, metrics };
+        let ticks = Ticks { machine: &machine, eyes, most, batches, answers_early, metrics };
         let at_rest = ticks.run(inputs);
         drop(ticks);
         match journal.join() {
@@ -154,6 +163,7 @@ fn run(
 
 struct Ticks<'a> {
     machine: &'a Machine,
+    eyes: &'a Eyes,
     /// How many events a tick has at most.
     most: usize,
     batches: SyncSender<Batch>,
@@ -166,12 +176,16 @@ impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
     fn run(&self, inputs: &Receiver<Input>) -> bool {
         let answers = Rc::new(RefCell::new(Vec::new()));
-        let mut stop = None;
+        let (mut stop, mut looking) = (None, 0);
         // The time of the machine never goes back, though the wall clock may have.
         let mut ahead = self.machine.now() - clock::now();
         loop {
             let now = clock::now() + ahead;
             let next = self.machine.advance(now, self.most);
+            for inference in self.machine.take_inferences() {
+                self.eyes.look(inference);
+                looking += 1;
+            }
             let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
             if self.answers_early {
                 batch.release();
@@ -181,13 +195,14 @@ impl Ticks<'_> {
             {
                 return false;
             }
-            self.count();
+            self.count(looking);
             match stop {
                 Some(Stop::AtRest) if !self.machine.is_at_rest() => {}
                 Some(_) => return self.machine.is_at_rest(),
                 None => {}
             }
-            if let (Some(_), Some(at)) = (stop, next) {
+            // What is being looked at would seem to take all the time that is passed over.
+            if let (Some(_), Some(at), 0) = (stop, next, looking) {
                 ahead += at - now;
             }
             let wait = next.map_or(IDLE, |at| at - (clock::now() + ahead));
@@ -203,6 +218,7 @@ impl Ticks<'_> {
             };
             for input in first.into_iter().chain(inputs.try_iter().take(WAITING_MOST)) {
                 match input {
+                    Input::Seen => {}
                     Input::Stop(how) => stop = Some(how),
                     Input::Request(request, client) => {
                         let answers = answers.clone();
@@ -212,16 +228,21 @@ impl Ticks<'_> {
                     }
                 }
             }
+            for inferred in self.eyes.seen() {
+                self.machine.answer(inferred);
+                looking -= 1;
+            }
         }
     }
 
-    fn count(&self) {
+    fn count(&self, looking: usize) {
         self.metrics.ticks.fetch_add(1, Relaxed);
         let size = self.machine.size();
         for (gauge, value) in [
             (&self.metrics.calls_kept, size.calls),
             (&self.metrics.tasks, size.tasks),
             (&self.metrics.hosts, size.hosts),
+            (&self.metrics.looking, looking),
         ] {
             gauge.store(value as u64, Relaxed);
         }

@@ -243,6 +243,7 @@ impl Edge {
         request: Request<Incoming>,
         user: &User,
     ) -> Result<Response<Sent>, Refused> {
+        gate::check_room(request.method(), self.metrics.looking.load(Relaxed))?;
         let path = self.told(request.uri(), user);
         let method = request.method().to_string();
         let headers = headers::told(request.headers());

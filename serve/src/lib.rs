@@ -5,12 +5,13 @@
 //! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
 //! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
 //! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
-//! is that of some moment between two ticks, with every host dead.
+//! is that of some moment between two ticks, with every host dead. Further threads, the *eyes*, look at pictures.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | the thread that drives the engine |
+//! | `eyes.rs` | the threads that look at pictures |
 //! | `journal.rs` | the thread that writes |
 //! | `edge.rs`, `gate.rs`, `headers.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, what passes, who asks, what pages hear |
 //! | `site.rs` | the page of each system |
@@ -21,6 +22,7 @@ mod changes;
 mod clock;
 mod data;
 mod edge;
+mod eyes;
 mod gate;
 mod headers;
 mod journal;
@@ -186,8 +188,10 @@ pub fn serve(
     let sign_in = config.user.is_none().then(|| edge.sign_in_key());
     ready(&Ready { address, sign_in });
     let stop = runtime.block_on(edge.run(listener, stop, cell.failed()));
-    let stop = stop.map_err(|error| ServeError::Listen(address, error))?;
-    cell.end(stop)
+    // However it came about, the cell ends in an orderly way.
+    let ended = cell.end(stop.as_ref().map_or(Stop::Soon, |stop| *stop));
+    stop.map_err(|error| ServeError::Listen(address, error))?;
+    ended
 }
 
 /// A server that takes requests.

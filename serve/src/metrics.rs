@@ -16,6 +16,8 @@ pub struct Metrics {
     pub calls_kept: AtomicU64,
     pub tasks: AtomicU64,
     pub hosts: AtomicU64,
+    /// Pictures that are being looked at or wait for it.
+    pub looking: AtomicU64,
 }
 
 impl Metrics {
@@ -41,6 +43,7 @@ impl Metrics {
             ("engine_calls", "gauge", &self.calls_kept),
             ("engine_tasks", "gauge", &self.tasks),
             ("engine_hosts", "gauge", &self.hosts),
+            ("pictures_waiting", "gauge", &self.looking),
         ];
         for (name, kind, value) in all {
             let value = value.load(Relaxed);

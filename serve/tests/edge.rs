@@ -7,12 +7,14 @@ mod client;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread::JoinHandle;
 
 use client::Client;
+use thunderhead::model::{Choice, Model, Numbers};
 use thunderhead::systems;
 use thunderhead_serve::{Commits, Config, Data, Identity, Ready, ServeError, Stop};
+use thunderhead_sim::{Body, ai};
 
 struct Server {
     address: SocketAddr,
@@ -212,6 +214,57 @@ fn hostile_requests_are_refused_and_the_others_answered() {
     assert!(server.ask("GET", "/metrics", "").1.contains("thunderhead_commits_total"));
     drop(slow);
     server.end(Stop::Soon);
+}
+
+#[test]
+fn while_a_picture_is_looked_at_everybody_else_is_answered() {
+    // A model that says when it begins, and ends when the test lets it.
+    let (begins, begun) = mpsc::channel();
+    let (let_go, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    let choice = Choice::Resnet50(Numbers::F32);
+    let slow = Model::new(choice, "slow", vec!["one".into()], move |picture: &Body| {
+        begins.send(picture.clone()).unwrap();
+        // Without a sender there is nothing to wait for any more.
+        drop(wait.lock().unwrap().recv());
+        Ok(ai::by_content(picture))
+    });
+    let data = folder("slow");
+    let system = systems::uploads_with(&slow);
+    let config = || {
+        let (system, variant) = (system.clone(), system.reference().clone());
+        Config { system, variant, ..config("uploads", &data, Some("ann@acme")) }
+    };
+    let server = start(config());
+    assert_eq!(server.ask("PUT", "/acme/cat.jpg", "a cat").0, 201);
+    assert_eq!(begun.recv().unwrap(), Body::from("a cat"));
+
+    assert_eq!(server.ask("PUT", "/acme/dog.jpg", "a dog").0, 201);
+    assert_eq!(server.ask("GET", "/acme/dog.jpg", ""), (200, "a dog".into()));
+    let (status, list) = server.ask("GET", "/acme", "");
+    assert!(status == 200 && list.contains("cat.jpg") && !list.contains("classified"), "{list}");
+
+    // It is let go when the server has been told to do all its work and has closed its connections: the time that is
+    // passed over then must not be counted as the model's.
+    let mut open = Client::connect(server.address).unwrap();
+    assert_eq!(open.ask("GET", "/acme", b"").unwrap().0, 200);
+    server.stop.send(Stop::AtRest).unwrap();
+    assert!(open.answer().is_err());
+    drop(let_go);
+    server.thread.join().unwrap().unwrap();
+
+    let server = start(config());
+    let list: serde_json::Value = serde_json::from_str(&server.ask("GET", "/acme", "").1).unwrap();
+    for row in list.as_array().unwrap() {
+        let bytes = if row["name"] == "cat.jpg" { "a cat" } else { "a dog" };
+        let label = &ai::by_content(&Body::from(bytes))[0].label;
+        assert_eq!(row["classificationLabel"].as_str(), Some(&**label), "{row}");
+    }
+    assert_eq!(list.as_array().unwrap().len(), 2);
+    server.end(Stop::Soon);
+    // Nothing was tried a second time.
+    assert_eq!(begun.try_iter().collect::<Vec<_>>(), [Body::from("a dog")]);
+    assert_eq!(thunderhead_serve::judge(&data, systems::find).unwrap().violations, vec![]);
 }
 
 #[test]

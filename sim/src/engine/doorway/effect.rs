@@ -1,6 +1,7 @@
 //! How a call takes effect on the service it was made to: one arm for each service.
 
 use crate::engine::ids::{CallId, SocketId};
+use crate::engine::inference::Inferred;
 use crate::engine::services::Service;
 use crate::engine::verdict::Verdict;
 use crate::engine::world::State;
@@ -34,6 +35,11 @@ impl State {
                 (Service::Queues, reply.map(Reply::Queue).map_err(Error::Queue))
             }
             Op::Ai(op) => {
+                if let Some(live) = &mut self.live
+                    && live.give_away(call, &self.services.ai, op)
+                {
+                    return;
+                }
                 let most = match verdict {
                     Some(Verdict::FewLabels(most)) => *most,
                     _ => usize::MAX,
@@ -83,6 +89,12 @@ impl State {
         };
         self.took_effect(call, copy, service.host(), outcome, Vec::new());
         self.schedule_pumps();
+    }
+
+    /// A picture that was given away has been looked at.
+    pub fn inferred(&mut self, done: Inferred) {
+        let outcome = done.labels.map(|labels| Reply::Ai(labels.into())).map_err(Error::Ai);
+        self.took_effect(done.call, false, Service::Ai.host(), outcome, Vec::new());
     }
 
     /// A message has come to the client's end of a connection.

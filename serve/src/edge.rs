@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -24,6 +25,7 @@ use crate::cell::Input;
 use crate::changes;
 use crate::gate::{self, Refused};
 use crate::headers;
+use crate::history::{self, Upload};
 use crate::metrics::Metrics;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
@@ -53,6 +55,10 @@ pub struct Edge {
     /// Counts the commits.
     changes: watch::Receiver<u64>,
     buffered: Semaphore,
+    /// The directory with the history, if there is one that the page can show.
+    told: Option<PathBuf>,
+    /// Histories are read one at a time.
+    reading: Arc<Semaphore>,
 }
 
 impl Edge {
@@ -65,7 +71,19 @@ impl Edge {
     ) -> Edge {
         let system = config.system.name.to_string();
         let (site, buffered) = (site::of(&system), Semaphore::new(BUFFERED_KIB));
-        Edge { listen: config.listen, system, site, sessions, metrics, inputs, changes, buffered }
+        let told = (config.tells && site.tells).then(|| config.data.clone());
+        Edge {
+            listen: config.listen,
+            system,
+            site,
+            sessions,
+            metrics,
+            inputs,
+            changes,
+            buffered,
+            told,
+            reading: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// What one signs in with.
@@ -176,6 +194,7 @@ impl Edge {
                 let user = user.ok_or((StatusCode::UNAUTHORIZED, "sign in first"))?;
                 match path {
                     "/-/changes" => Ok(changes::stream(self.changes.clone(), closed)),
+                    "/-/history" => self.history(request.uri(), &user).await,
                     _ => self.ask(request, &user).await,
                 }
             }
@@ -187,7 +206,7 @@ impl Edge {
         let page = page.replace("{{examples}}", self.site.examples);
         let mut response = text(StatusCode::OK, "text/html; charset=utf-8", page);
         let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-            connect-src 'self'; img-src 'self' blob: data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+            connect-src 'self'; frame-src 'self'; img-src 'self' blob: data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
         response
             .headers_mut()
             .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
@@ -199,8 +218,42 @@ impl Edge {
             "user": user.map(ToString::to_string),
             "organisation": user.map(User::organisation),
             "fixed": self.sessions.is_fixed(),
+            "history": self.told.is_some(),
         });
         text(StatusCode::OK, "application/json", session.to_string())
+    }
+
+    /// The page of what happened to an upload of the user's own organisation.
+    async fn history(&self, uri: &hyper::Uri, user: &User) -> Result<Response<Sent>, Refused> {
+        let why = "there is no history; start the server with --trace";
+        let folder = self.told.clone().ok_or((StatusCode::NOT_FOUND, why))?;
+        let asked = uri.path_and_query().map_or("", |path| path.as_str());
+        let key = sim::Request::new("GET", asked, "").query("key").unwrap_or_default();
+        let upload = Upload::of(&key).ok_or((StatusCode::BAD_REQUEST, "write ?key=ORG/NAME"))?;
+        if upload.organisation != user.organisation() {
+            return Err((StatusCode::FORBIDDEN, "only members of the organisation may read this"));
+        }
+        let alone = self.reading.clone().acquire_owned().await;
+        let page = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
+            history::page(&folder, &upload)
+        });
+        let page = match page.await {
+            Ok(Ok(page)) => {
+                page.ok_or((StatusCode::NOT_FOUND, "the history does not tell of it"))?
+            }
+            failed => {
+                let why = failed.map_or_else(|error| error.to_string(), |page| format!("{page:?}"));
+                log::say("error", "no history", &json!({ "key": key, "why": why }));
+                return Err((StatusCode::INTERNAL_SERVER_ERROR, "the history cannot be read"));
+            }
+        };
+        let mut response = text(StatusCode::OK, "text/html; charset=utf-8", page);
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
+            frame-ancestors 'self'; sandbox allow-scripts";
+        let policy = HeaderValue::from_static(policy);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        Ok(response)
     }
 
     async fn sign_in(

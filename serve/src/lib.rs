@@ -15,6 +15,7 @@
 //! | `journal.rs` | the thread that writes |
 //! | `edge.rs`, `gate.rs`, `headers.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, what passes, who asks, what pages hear |
 //! | `site.rs` | the page of each system |
+//! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |
 
 mod cell;
@@ -25,6 +26,7 @@ mod edge;
 mod eyes;
 mod gate;
 mod headers;
+mod history;
 mod journal;
 mod judge;
 mod log;

@@ -192,6 +192,62 @@ fn a_picture_is_fetched_whole_in_part_or_not_at_all_as_its_reader_asks() {
 }
 
 #[test]
+fn the_history_of_an_upload_tells_of_nothing_else_and_to_members_alone() {
+    let data = folder("history");
+    let server = start(config("uploads", &data, None));
+    let key = server.sign_in.clone().unwrap();
+    let sign_in = |server: &Server, user: &str| {
+        let mut client = Client::connect(server.address).unwrap();
+        let body = format!(r#"{{"user":"{user}","key":"{key}"}}"#);
+        assert_eq!(client.ask("POST", "/-/sign-in", body.as_bytes()).unwrap().0, 204);
+        client
+    };
+    let (mut ann, mut eve) = (sign_in(&server, "ann@acme"), sign_in(&server, "eve@globex"));
+    // Sent together, they are mostly delivered together too.
+    let picture = b"\x89PNG\r\n\x1a\n, more or less";
+    assert_eq!(eve.ask("PUT", "/globex/cat.jpg", b"secret").unwrap().0, 201);
+    assert_eq!(ann.ask("PUT", "/acme/cat.jpg", picture).unwrap().0, 201);
+    assert_eq!(ann.ask("PUT", "/acme/dog.jpg", b"woof").unwrap().0, 201);
+    assert_eq!(ann.ask("GET", "/acme/cat.jpg", b"").unwrap().0, 200);
+    server.end(Stop::AtRest);
+
+    let server = start(config("uploads", &data, None));
+    let (mut ann, mut nobody) =
+        (sign_in(&server, "ann@acme"), Client::connect(server.address).unwrap());
+    let path = "/-/history?key=acme%2Fcat.jpg";
+    let (status, head, page) = ann.ask_with("GET", path, &[], b"").unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(status == 200 && head.contains("sandbox allow-scripts"), "{head}");
+    for told in ["PUT /acme/cat.jpg", "PNG", "r2.notify", "queue.deliver", "ingestUploadEvent"] {
+        assert!(page.contains(told), "{told} is missing in {page}");
+    }
+    for told in [
+        "status=&#39;queued&#39;",
+        "classify-image",
+        "ai.run",
+        "persist-result",
+        "→ &#39;classified&#39;",
+    ] {
+        assert!(page.contains(told), "{told} is missing in {page}");
+    }
+    for other in ["globex", "secret", "dog.jpg", "GET /acme/cat.jpg"] {
+        assert!(!page.contains(other), "{other} is told in {page}");
+    }
+
+    assert_eq!(ann.ask("GET", "/-/history?key=globex/cat.jpg", b"").unwrap().0, 403);
+    assert_eq!(ann.ask("GET", "/-/history?key=acme/owl.jpg", b"").unwrap().0, 404);
+    assert_eq!(ann.ask("GET", "/-/history?key=acme", b"").unwrap().0, 400);
+    assert_eq!(nobody.ask("GET", path, b"").unwrap().0, 401);
+    server.end(Stop::Soon);
+
+    let silent = Config { tells: false, ..config("uploads", &data, Some("ann@acme")) };
+    let server = start(silent);
+    assert_eq!(server.ask("GET", path, "").0, 404);
+    assert!(server.ask("GET", "/-/session", "").1.contains(r#""history":false"#));
+    server.end(Stop::Soon);
+}
+
+#[test]
 fn hostile_requests_are_refused_and_the_others_answered() {
     let server = start(config("uploads", &folder("hostile"), Some("ann@acme")));
     let raw = |head: &str| {

@@ -13,7 +13,8 @@
 //! | `cell.rs` | the thread that drives the engine |
 //! | `eyes.rs` | the threads that look at pictures |
 //! | `journal.rs` | the thread that writes |
-//! | `edge.rs`, `gate.rs`, `headers.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, what passes, who asks, what pages hear |
+//! | `edge.rs`, `gate.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
+//! | `session.rs`, `changes.rs` | who asks, what pages hear |
 //! | `site.rs` | the page of each system |
 //! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |

@@ -1,11 +1,10 @@
 //! What answers pictures in a simulated system: the stand-in, or a network that a program brings along.
 
 use std::fmt;
-use std::rc::Rc;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use thunderhead_sim::ai::{self, Label};
+use thunderhead_sim::ai::{self, Classifier, Label};
 use thunderhead_sim::{Body, Cloud, closest};
 
 /// Which model is asked for, as `--model` and scripts spell it.
@@ -106,10 +105,8 @@ pub struct Model {
     /// The choice and what else decides its answers; failure files record it.
     identity: Arc<str>,
     pictures: Arc<[Body]>,
-    classify: Option<Classify>,
+    classify: Option<Classifier>,
 }
-
-type Classify = Arc<dyn Fn(&Body) -> Result<Vec<Label>, ai::Error> + Send + Sync>;
 
 impl Model {
     /// The simulator's own model, which every cloud has from the beginning.
@@ -150,7 +147,7 @@ impl Model {
     /// Lets the cloud's inference answer with this model.
     pub fn mount(&self, cloud: &mut Cloud) {
         if let Some(classify) = self.classify.clone() {
-            cloud.ai(&self.identity, Rc::new(move |picture: &Body| classify(picture)));
+            cloud.ai(&self.identity, classify);
         }
     }
 }

@@ -16,6 +16,9 @@ use crate::progress::OnProgress;
 /// The pictures of the gallery that clients send. Few, so that the same bytes come again.
 pub const SENT: [&str; 3] = ["clock", "umbrella", "envelope"];
 
+/// How many pictures are remembered. A search sends few; a server is sent new ones for as long as it runs.
+const REMEMBERED: usize = 256;
+
 /// What the platform answers to bytes that are no picture: `Invalid data`.
 const INVALID: u32 = 5004;
 
@@ -63,7 +66,11 @@ pub fn model(classifier: Classifier) -> Model {
             Err(Error::Image(_)) => Err(ai::Error::service(INVALID)),
             Err(other) => panic!("the network has failed: {other}"),
         };
-        known().insert(picture.clone(), answer.clone());
+        let mut known = known();
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(picture.clone(), answer.clone());
         answer
     })
 }

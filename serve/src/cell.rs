@@ -16,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
 use crate::data::{Data, DataError};
+use crate::eyes::Eyes;
 use crate::journal::{Answer, Batch, Journal, WriteError};
 use crate::metrics::Metrics;
 use crate::shelf::Disk;
@@ -34,6 +35,8 @@ const IDLE: Duration = Duration::from_secs(60);
 pub enum Input {
     /// A request and who waits for its answer.
     Request(Request, oneshot::Sender<Answer>),
+    /// A picture has been looked at.
+    Seen,
     Stop(Stop),
 }
 
@@ -56,8 +59,14 @@ impl Cell {
         let (failing, failed) = watch::channel(false);
         let (ready, restored) = std::sync::mpsc::channel();
         let config = config.clone();
+        let wake = {
+            let inputs = inputs.clone();
+            // When there is no room, the cell is awake.
+            move || drop(inputs.try_send(Input::Seen))
+        };
         let thread = std::thread::spawn(move || {
-            let node = Node::new(config, Surroundings::REAL, data, metrics, changed)?;
+            let eyes = Some(Eyes::open(wake));
+            let node = Node::new(config, Surroundings::REAL, eyes, data, metrics, changed)?;
             // The thread that started this has waited for it until now.
             let _ = ready.send(());
             let ended = node.on_threads(taken);
@@ -103,6 +112,8 @@ pub fn channel() -> (Sender<Input>, Receiver<Input>) {
 pub struct Node {
     config: Config,
     around: Surroundings,
+    /// None when the engine looks at pictures itself.
+    eyes: Option<Eyes>,
     machine: Machine,
     data: Data,
     /// The number of the last changes that the journal has written.
@@ -116,6 +127,7 @@ impl Node {
     pub fn new(
         config: Config,
         around: Surroundings,
+        eyes: Option<Eyes>,
         data: Data,
         metrics: Arc<Metrics>,
         changed: watch::Sender<u64>,
@@ -126,14 +138,15 @@ impl Node {
             Some(Mistake::AnswersEarly) | None => None,
         };
         let (entropy, salt, tells) = (around.entropy()?, data.salt, config.tells);
-        let settings = MachineConfig { entropy, salt, tells, flaw };
+        let gives_away = eyes.is_some();
+        let settings = MachineConfig { entropy, salt, tells, gives_away, flaw };
         let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
         let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
         machine.read_with(&disk);
         data.restore(&mut machine)?;
         machine.recover(around.now());
         let on_disk = AtomicU64::new(0);
-        Ok(Node { config, around, machine, data, on_disk, metrics, changed })
+        Ok(Node { config, around, eyes, machine, data, on_disk, metrics, changed })
     }
 
     /// Drives the engine until it is stopped, with the journal on another thread.
@@ -174,6 +187,7 @@ impl Node {
         let ticks = Ticks {
             machine: &self.machine,
             around: self.around,
+            eyes: self.eyes.as_ref(),
             most: if each { 1 } else { EVENTS_MOST },
             batches,
             on_disk: &self.on_disk,
@@ -206,6 +220,8 @@ fn unwritten(why: impl ToString) -> ServeError {
 struct Ticks<'a> {
     machine: &'a Machine,
     around: Surroundings,
+    /// None when the engine looks at pictures itself.
+    eyes: Option<&'a Eyes>,
     /// How many events a tick has at most.
     most: usize,
     batches: Sender<Batch>,
@@ -220,13 +236,19 @@ impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
     async fn run(self, mut inputs: Receiver<Input>) -> bool {
         let answers = Rc::new(RefCell::new(Vec::new()));
-        let mut stop = None;
+        let (mut stop, mut looking) = (None, 0);
         // The time of the machine never goes back, though the wall clock may have.
         let mut ahead = self.machine.now() - self.around.now();
         loop {
             self.machine.written(self.on_disk.load(Acquire));
             let now = self.around.now() + ahead;
             let next = self.machine.advance(now, self.most);
+            for inference in self.machine.take_inferences() {
+                if let Some(eyes) = self.eyes {
+                    eyes.look(inference);
+                    looking += 1;
+                }
+            }
             let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
             if self.answers_early {
                 batch.release();
@@ -236,13 +258,14 @@ impl Ticks<'_> {
             {
                 return false;
             }
-            self.count();
+            self.count(looking);
             match stop {
                 Some(Stop::AtRest) if !self.machine.is_at_rest() => {}
                 Some(_) => return self.machine.is_at_rest(),
                 None => {}
             }
-            if let (Some(_), Some(at)) = (stop, next) {
+            // What is being looked at would seem to take all the time that is passed over.
+            if let (Some(_), Some(at), 0) = (stop, next, looking) {
                 ahead += at - now;
             }
             let wait = next.map_or(IDLE, |at| at - (self.around.now() + ahead));
@@ -264,6 +287,7 @@ impl Ticks<'_> {
             let more = std::iter::from_fn(|| inputs.try_recv().ok()).take(WAITING_MOST);
             for input in first.into_iter().chain(more) {
                 match input {
+                    Input::Seen => {}
                     Input::Stop(how) => stop = Some(how),
                     Input::Request(request, client) => {
                         let answers = answers.clone();
@@ -273,10 +297,14 @@ impl Ticks<'_> {
                     }
                 }
             }
+            for inferred in self.eyes.into_iter().flat_map(Eyes::seen) {
+                self.machine.answer(inferred);
+                looking -= 1;
+            }
         }
     }
 
-    fn count(&self) {
+    fn count(&self, looking: usize) {
         self.metrics.ticks.fetch_add(1, Relaxed);
         let size = self.machine.size();
         for (gauge, value) in [
@@ -284,6 +312,7 @@ impl Ticks<'_> {
             (&self.metrics.tasks, size.tasks),
             (&self.metrics.hosts, size.hosts),
             (&self.metrics.instances, size.instances),
+            (&self.metrics.looking, looking),
         ] {
             gauge.store(value as u64, Relaxed);
         }

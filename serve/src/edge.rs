@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -25,6 +26,8 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use crate::cell::Input;
 use crate::changes;
 use crate::gate::{self, Refused};
+use crate::headers;
+use crate::history::{self, Upload};
 use crate::metrics::Metrics;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
@@ -55,6 +58,10 @@ pub struct Edge {
     /// Counts the commits.
     changes: watch::Receiver<u64>,
     buffered: Semaphore,
+    /// The directory with the history, if there is one that the page can show.
+    told: Option<PathBuf>,
+    /// Histories are read one at a time.
+    reading: Arc<Semaphore>,
 }
 
 impl Edge {
@@ -68,7 +75,20 @@ impl Edge {
     ) -> Edge {
         let (listen, system) = (config.listen, config.system.name.to_string());
         let (site, buffered) = (site::of(&system), Semaphore::new(BUFFERED_KIB));
-        Edge { listen, system, site, sessions, metrics, inputs, around, changes, buffered }
+        let told = (config.tells && site.tells).then(|| config.data.clone());
+        Edge {
+            listen,
+            system,
+            site,
+            sessions,
+            metrics,
+            inputs,
+            around,
+            changes,
+            buffered,
+            told,
+            reading: Arc::new(Semaphore::new(1)),
+        }
     }
 
     /// What one signs in with.
@@ -150,9 +170,7 @@ impl Edge {
             }
             response
         });
-        let headers = response.headers_mut();
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers::add(response.headers_mut());
         self.metrics.responded(response.status().as_u16());
         response
     }
@@ -180,6 +198,7 @@ impl Edge {
                 let user = user.ok_or((StatusCode::UNAUTHORIZED, "sign in first"))?;
                 match path {
                     "/-/changes" => Ok(changes::stream(self.changes.clone(), closed)),
+                    "/-/history" => self.history(request.uri(), &user).await,
                     _ => self.ask(request, &user).await,
                 }
             }
@@ -191,7 +210,7 @@ impl Edge {
         let page = page.replace("{{examples}}", self.site.examples);
         let mut response = text(StatusCode::OK, "text/html; charset=utf-8", page);
         let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
-            connect-src 'self'; img-src 'self' blob: data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+            connect-src 'self'; frame-src 'self'; img-src 'self' blob: data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
         response
             .headers_mut()
             .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
@@ -203,8 +222,42 @@ impl Edge {
             "user": user.map(ToString::to_string),
             "organisation": user.map(User::organisation),
             "fixed": self.sessions.is_fixed(),
+            "history": self.told.is_some(),
         });
         text(StatusCode::OK, "application/json", session.to_string())
+    }
+
+    /// The page of what happened to an upload of the user's own organisation.
+    async fn history(&self, uri: &hyper::Uri, user: &User) -> Result<Response<Sent>, Refused> {
+        let why = "there is no history; start the server with --trace";
+        let folder = self.told.clone().ok_or((StatusCode::NOT_FOUND, why))?;
+        let asked = uri.path_and_query().map_or("", |path| path.as_str());
+        let key = sim::Request::new("GET", asked, "").query("key").unwrap_or_default();
+        let upload = Upload::of(&key).ok_or((StatusCode::BAD_REQUEST, "write ?key=ORG/NAME"))?;
+        if upload.organisation != user.organisation() {
+            return Err((StatusCode::FORBIDDEN, "only members of the organisation may read this"));
+        }
+        let alone = self.reading.clone().acquire_owned().await;
+        let page = tokio::task::spawn_blocking(move || {
+            let _alone = alone;
+            history::page(&folder, &upload)
+        });
+        let page = match page.await {
+            Ok(Ok(page)) => {
+                page.ok_or((StatusCode::NOT_FOUND, "the history does not tell of it"))?
+            }
+            failed => {
+                let why = failed.map_or_else(|error| error.to_string(), |page| format!("{page:?}"));
+                log::say("error", "no history", &json!({ "key": key, "why": why }));
+                return Err((StatusCode::INTERNAL_SERVER_ERROR, "the history cannot be read"));
+            }
+        };
+        let mut response = text(StatusCode::OK, "text/html; charset=utf-8", page);
+        let policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; \
+            frame-ancestors 'self'; sandbox allow-scripts";
+        let policy = HeaderValue::from_static(policy);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        Ok(response)
     }
 
     async fn sign_in(
@@ -247,10 +300,12 @@ impl Edge {
         request: Request<Incoming>,
         user: &User,
     ) -> Result<Response<Sent>, Refused> {
+        gate::check_room(request.method(), self.metrics.looking.load(Relaxed))?;
         let path = self.told(request.uri(), user);
         let method = request.method().to_string();
-        let body = self.body(request).await?;
-        let asked = sim::Request::new(&method, &path, sim::Body::from(body.to_vec()));
+        let headers = headers::told(request.headers());
+        let body = sim::Body::from(self.body(request).await?.to_vec());
+        let asked = sim::Request { headers, ..sim::Request::new(&method, &path, body) };
         let (client, answer) = oneshot::channel();
         self.inputs.try_send(Input::Request(asked, client)).map_err(|error| match error {
             TrySendError::Full(_) => {
@@ -299,20 +354,8 @@ fn with_cookie(mut response: Response<Sent>, cookie: &str) -> Response<Sent> {
 /// A response of the system as it goes over the wire.
 fn sent(response: &sim::Response) -> Response<Sent> {
     let body = response.body.bytes();
-    let kind = match body.first() {
-        Some(b'{' | b'[') => "application/json",
-        _ => "text/plain; charset=utf-8",
-    };
     let mut sent = Response::new(Full::new(Bytes::copy_from_slice(body)).boxed());
     *sent.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    let headers = sent.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    for (name, value) in response.headers.iter() {
-        if let (Ok(name), Ok(value)) =
-            (header::HeaderName::try_from(name), HeaderValue::from_str(value))
-        {
-            headers.insert(name, value);
-        }
-    }
+    *sent.headers_mut() = headers::sent(&response.headers, body);
     sent
 }

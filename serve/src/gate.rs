@@ -6,6 +6,8 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 
 /// The most bytes of a body.
 pub const BODY_MOST: u64 = 32 << 20;
+/// The most pictures that wait to be looked at.
+const LOOKING_MOST: u64 = 1_024;
 /// The most characters of a path with its query.
 const PATH_MOST: usize = 2_048;
 
@@ -42,6 +44,15 @@ pub fn check<B>(request: &Request<B>, listen: SocketAddr) -> Result<(), Refused>
         Some(length) if length > BODY_MOST => Err((StatusCode::PAYLOAD_TOO_LARGE, TOO_LARGE)),
         _ => Ok(()),
     }
+}
+
+/// Refuses what could bring more pictures while too many wait to be looked at.
+pub fn check_room(method: &Method, looking: u64) -> Result<(), Refused> {
+    if looking >= LOOKING_MOST && matches!(*method, Method::PUT | Method::POST) {
+        let why = "too many pictures wait to be looked at; try again";
+        return Err((StatusCode::SERVICE_UNAVAILABLE, why));
+    }
+    Ok(())
 }
 
 pub const TOO_LARGE: &str = "a body has at most 32 MiB";
@@ -91,6 +102,15 @@ mod tests {
         }
         let listen = "127.0.0.1:80".parse().unwrap();
         check(&request.body(()).unwrap(), listen).err().map_or(0, |(status, _)| status.as_u16())
+    }
+
+    #[test]
+    fn while_too_many_pictures_wait_everything_is_taken_but_more_of_them() {
+        assert!(check_room(&Method::PUT, LOOKING_MOST - 1).is_ok());
+        for (method, taken) in [("PUT", false), ("POST", false), ("GET", true), ("DELETE", true)] {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            assert_eq!(check_room(&method, LOOKING_MOST).is_ok(), taken, "{method}");
+        }
     }
 
     #[test]

@@ -5,25 +5,31 @@
 //! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
 //! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
 //! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
-//! is that of some moment between two ticks, with every host dead.
+//! is that of some moment between two ticks, with every host dead. Further threads, the *eyes*, look at pictures.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | what drives the engine |
+//! | `eyes.rs` | the threads that look at pictures |
 //! | `journal.rs` | what writes |
 //! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
 //! | `surroundings.rs` | the clock and the randomness, or those of a simulation |
-//! | `edge.rs`, `gate.rs`, `session.rs`, `changes.rs` | HTTP, what is refused there, who asks, what pages hear |
+//! | `edge.rs`, `gate.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
+//! | `session.rs`, `changes.rs` | who asks, what pages hear |
 //! | `site.rs` | the page of each system |
+//! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |
 
 mod cell;
 mod changes;
 mod data;
 mod edge;
+mod eyes;
 mod files;
 mod gate;
+mod headers;
+mod history;
 mod journal;
 mod judge;
 mod log;
@@ -213,7 +219,7 @@ pub async fn serve_simulated<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>
     let (changed, changes) = watch::channel(0);
     let (inputs, taken) = cell::channel();
     let edge = edge::Edge::new(&config, sessions, metrics.clone(), inputs.clone(), around, changes);
-    let node = cell::Node::new(config, around, data, metrics, changed)?;
+    let node = cell::Node::new(config, around, None, data, metrics, changed)?;
     let (failing, failed) = watch::channel(false);
     let edge = async move {
         let stop = edge.run(accept, stop, failed).await;

@@ -17,6 +17,8 @@ pub struct Metrics {
     pub tasks: AtomicU64,
     pub hosts: AtomicU64,
     pub instances: AtomicU64,
+    /// Pictures that are being looked at or wait for it.
+    pub looking: AtomicU64,
 }
 
 impl Metrics {
@@ -43,6 +45,7 @@ impl Metrics {
             ("engine_tasks", "gauge", &self.tasks),
             ("engine_hosts", "gauge", &self.hosts),
             ("engine_instances", "gauge", &self.instances),
+            ("pictures_waiting", "gauge", &self.looking),
         ];
         for (name, kind, value) in all {
             let value = value.load(Relaxed);

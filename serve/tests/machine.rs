@@ -4,10 +4,15 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use thunderhead::model::{Choice, Model, Numbers};
 use thunderhead::systems;
-use thunderhead_sim::{Changes, Cloud, Machine, MachineConfig, Request, Response, Size, Time};
+use thunderhead_sim::{
+    Body, Changes, Cloud, Machine, MachineConfig, Request, Response, Size, Time, ai,
+};
 
 /// A machine with a clock that the test moves.
 struct Driven {
@@ -17,7 +22,11 @@ struct Driven {
 
 impl Driven {
     fn new(mount: &dyn Fn(&mut Cloud)) -> Driven {
-        let mut machine = Machine::new(&MachineConfig::default(), mount);
+        Driven::with(&MachineConfig::default(), mount)
+    }
+
+    fn with(config: &MachineConfig, mount: &dyn Fn(&mut Cloud)) -> Driven {
+        let mut machine = Machine::new(config, mount);
         machine.recover(Time::ZERO);
         Driven { machine, now: Time::ZERO }
     }
@@ -109,6 +118,37 @@ fn a_handler_that_panics_ends_its_host_and_not_the_machine() {
     assert_eq!(driven.ask("GET", "/", minute), Some(200));
     assert_eq!(driven.ask("GET", "/boom", minute), Some(0), "the client learns that it was lost");
     assert_eq!(driven.ask("GET", "/", minute), Some(200), "the host has started again");
+}
+
+#[test]
+fn a_picture_that_is_given_away_holds_up_nobody_and_is_given_again_when_its_model_panics() {
+    let looks = Arc::new(AtomicU32::new(0));
+    let counter = looks.clone();
+    let choice = Choice::Resnet50(Numbers::F32);
+    let model = Model::new(choice, "panics once", vec!["one".into()], move |picture: &Body| {
+        assert!(counter.fetch_add(1, Relaxed) > 0, "as planned");
+        Ok(ai::by_content(picture))
+    });
+    let system = systems::uploads_with(&model);
+    let config = MachineConfig { gives_away: true, ..MachineConfig::default() };
+    let mut driven = Driven::with(&config, &|cloud| system.reference().mount(cloud));
+    let minute = Duration::from_secs(60);
+    assert_eq!(driven.ask("PUT", "/acme/cat.jpg?as=ann@acme", minute), Some(201));
+    for look in 1..=2 {
+        let mut given = driven.machine.take_inferences();
+        assert_eq!(given.len(), 1);
+        assert_eq!(driven.ask("GET", "/acme/cat.jpg?as=ann@acme", Duration::ZERO), Some(200));
+        assert!(!driven.machine.is_at_rest());
+        driven.machine.answer(given.remove(0).run());
+        assert_eq!(looks.load(Relaxed), look);
+        // The answer, and the pause after which the step is tried again.
+        driven.wait(minute);
+        driven.wait(minute);
+    }
+    assert!(driven.machine.take_inferences().is_empty());
+    // What watches over the upload sees that all is well.
+    (0..48).for_each(|_| driven.wait(60 * minute));
+    assert!(driven.machine.take_inferences().is_empty() && driven.machine.is_at_rest());
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub(crate) mod host;
 pub(crate) mod host_index;
 pub(crate) mod hosts;
 pub(crate) mod ids;
+pub mod inference;
 pub(crate) mod invocations;
 pub mod kept;
 pub mod live;

@@ -166,6 +166,7 @@ pub use choices::swarm::Swarm;
 pub use choices::tape::{Deviation, Tape};
 pub use choices::{Draw, Source};
 pub use engine::env::Env;
+pub use engine::inference::{Inference, Inferred};
 pub use engine::kept::{Changes, Image, Row, Turn};
 pub use engine::live::Flaw;
 pub use engine::objects::storage::ObjectStorage;

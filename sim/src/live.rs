@@ -11,6 +11,7 @@ use crate::choices::tape::Tape;
 use crate::engine::env::Env;
 use crate::engine::host::Host;
 use crate::engine::ids::HostId;
+use crate::engine::inference::{Inference, Inferred};
 use crate::engine::kept::Changes;
 use crate::engine::live::{Flaw, Live};
 use crate::engine::restore::RestoreError;
@@ -31,6 +32,8 @@ pub struct MachineConfig {
     pub salt: u64,
     /// Whether [`Changes::history`] has what happened.
     pub tells: bool,
+    /// Whether pictures are given away by [`Machine::take_inferences`] instead of being looked at in the engine.
+    pub gives_away: bool,
     /// A deliberate mistake, for tests.
     pub flaw: Option<Flaw>,
 }
@@ -86,7 +89,8 @@ impl Machine {
     /// [`Machine::recover`].
     pub fn new(config: &MachineConfig, mount: &dyn Fn(&mut Cloud)) -> Machine {
         let scenario = Scenario { salt: config.salt, ..Scenario::default() };
-        let live = Live::new(config.entropy, config.tells, config.flaw);
+        let mut live = Live::new(config.entropy, config.tells, config.flaw);
+        live.inferences = config.gives_away.then(Vec::new);
         let world = World::live(&scenario, &Source::Tape(Tape::benign()), live);
         let mut cloud = Cloud { world: &world };
         mount(&mut cloud);
@@ -182,6 +186,19 @@ impl Machine {
     /// when there were more.
     pub fn advance(&self, now: Time, most: usize) -> Option<Time> {
         self.world.advance(now, most)
+    }
+
+    /// Pictures that are to be looked at elsewhere, in the order in which they were asked about. Each needs its
+    /// [`Machine::answer`]; everything else goes on meanwhile.
+    pub fn take_inferences(&self) -> Vec<Inference> {
+        let mut state = self.world.state();
+        let waiting = state.live.as_mut().and_then(|live| live.inferences.as_mut());
+        waiting.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A picture has been looked at. Who asked hears of it in the next [`Machine::advance`].
+    pub fn answer(&self, done: Inferred) {
+        self.world.state().inferred(done);
     }
 
     /// What has changed since this was last asked.

@@ -22,6 +22,19 @@ impl Client {
         Ok(Client { stream: BufReader::new(stream), address, cookie: None })
     }
 
+    /// Sends a request with these headers, and returns the whole answer: its head in lower case, and its body.
+    #[allow(dead_code, reason = "most tests need no headers")]
+    pub fn ask_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> io::Result<(u16, String, Vec<u8>)> {
+        self.send_with(method, path, headers, body)?;
+        self.whole_answer()
+    }
+
     /// Sends a request and waits for its answer.
     pub fn ask(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Vec<u8>)> {
         self.send(method, path, body)?;
@@ -30,10 +43,22 @@ impl Client {
 
     /// Sends a request.
     pub fn send(&mut self, method: &str, path: &str, body: &[u8]) -> io::Result<()> {
+        self.send_with(method, path, &[], body)
+    }
+
+    fn send_with(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> io::Result<()> {
         let (host, length) = (self.address, body.len());
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n"));
+        let headers: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}Content-Length: {length}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}{headers}Content-Length: {length}\r\n\r\n",
             cookie.unwrap_or_default()
         );
         self.stream.get_mut().write_all(&[head.as_bytes(), body].concat())
@@ -41,9 +66,13 @@ impl Client {
 
     /// The status and the body of the next answer.
     pub fn answer(&mut self) -> io::Result<(u16, Vec<u8>)> {
+        self.whole_answer().map(|(status, _, body)| (status, body))
+    }
+
+    fn whole_answer(&mut self) -> io::Result<(u16, String, Vec<u8>)> {
         let status = self.line()?.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.ok_or(io::ErrorKind::InvalidData)?;
-        let mut length = 0;
+        let (mut length, mut head) = (0, String::new());
         loop {
             let line = self.line()?;
             let given =
@@ -56,10 +85,12 @@ impl Client {
             if let Some(value) = line.strip_prefix("content-length:") {
                 length = value.trim().parse().map_err(|_| io::ErrorKind::InvalidData)?;
             }
+            head += &format!("{line}\n");
         }
-        let mut body = vec![0; length];
+        // What has not changed is not sent, though its length is said.
+        let mut body = vec![0; if status == 304 { 0 } else { length }];
         self.stream.read_exact(&mut body)?;
-        Ok((status, body))
+        Ok((status, head, body))
     }
 
     /// Sends bytes as they are, and returns the status of the answer.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::ids::HostId;
+use crate::engine::ids::{CallId, HostId};
+use crate::engine::inference::Inference;
 use crate::engine::logs::Logs;
+use crate::services::ai::{self, Ai};
 use crate::services::kv;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
@@ -34,6 +36,8 @@ pub(crate) struct Live {
     pub told: usize,
     /// Whether the history is kept until it is taken.
     pub tells: bool,
+    /// Pictures that wait to be looked at elsewhere; none when the engine does it itself.
+    pub inferences: Option<Vec<Inference>>,
     pub flaw: Option<Flaw>,
     /// How many changes have been taken that were not empty.
     pub taken: u64,
@@ -62,10 +66,22 @@ impl Live {
             ended: Vec::new(),
             told: 0,
             tells,
+            inferences: None,
             flaw,
             taken: 0,
             leaving: VecDeque::new(),
         }
+    }
+
+    /// Gives a picture away to be looked at elsewhere. Returns false if the engine has to answer: where pictures are
+    /// not given away, when the request is refused, and for the stand-in, which takes less time than to ask others.
+    pub fn give_away(&mut self, call: CallId, ai: &Ai, op: &ai::Op) -> bool {
+        let Some(waiting) = &mut self.inferences else { return false };
+        let gives = ai.name().is_some() && Ai::check(op).is_ok();
+        if gives {
+            waiting.push(Inference::new(call, op.image.clone(), ai.classifier().clone()));
+        }
+        gives
     }
 
     /// An operation on workflows has taken effect.

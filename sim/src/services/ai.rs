@@ -8,7 +8,6 @@ mod error;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -122,8 +121,9 @@ impl fmt::Display for Op {
     }
 }
 
-/// Turns the bytes of a picture into labels, most likely first.
-pub type Classifier = Rc<dyn Fn(&Body) -> Result<Vec<Label>, Error>>;
+/// Turns the bytes of a picture into labels, most likely first; on any thread, because a system that runs for real asks
+/// it beside the engine.
+pub type Classifier = Arc<dyn Fn(&Body) -> Result<Vec<Label>, Error> + Send + Sync>;
 
 /// The inference service.
 pub struct Ai {
@@ -157,8 +157,13 @@ impl Ai {
         self.known.len()
     }
 
-    /// Answers an operation.
-    pub fn apply(&mut self, op: &Op) -> Result<Vec<Label>, Error> {
+    /// What it classifies with.
+    pub fn classifier(&self) -> &Classifier {
+        &self.classifier
+    }
+
+    /// Refuses what no model is asked about.
+    pub fn check(op: &Op) -> Result<(), Error> {
         if &*op.model != RESNET_50 {
             return Err(Error::service(5007));
         }
@@ -168,6 +173,12 @@ impl Ai {
         if op.image.is_empty() {
             return Err(Error::service(3003));
         }
+        Ok(())
+    }
+
+    /// Answers an operation.
+    pub fn apply(&mut self, op: &Op) -> Result<Vec<Label>, Error> {
+        Ai::check(op)?;
         if let Some(known) = self.known.get(&op.image) {
             return known.clone();
         }
@@ -181,7 +192,7 @@ impl Ai {
 
 impl Default for Ai {
     fn default() -> Ai {
-        let classifier: Classifier = Rc::new(|image| Ok(by_content(image)));
+        let classifier: Classifier = Arc::new(|image| Ok(by_content(image)));
         Ai { name: None, classifier, known: BTreeMap::new(), forgets: false }
     }
 }
@@ -216,6 +227,8 @@ pub fn by_content(image: &Body) -> Vec<Label> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
     use super::*;
 
     fn run(image: impl Into<Body>) -> Result<Vec<Label>, Error> {
@@ -241,17 +254,17 @@ mod tests {
 
     #[test]
     fn a_picture_is_classified_once_however_often_it_is_asked_about() {
-        let asked = Rc::new(std::cell::Cell::new(0));
+        let asked = Arc::new(AtomicU32::new(0));
         let counter = asked.clone();
         let mut ai = Ai::new(
             "counting",
-            Rc::new(move |image| {
-                counter.set(counter.get() + 1);
+            Arc::new(move |image| {
+                counter.fetch_add(1, Relaxed);
                 Ok(by_content(image))
             }),
         );
         let op = Op { model: RESNET_50.into(), image: Body::from("x") };
         assert_eq!(ai.apply(&op), ai.apply(&op));
-        assert_eq!(asked.get(), 1);
+        assert_eq!(asked.load(Relaxed), 1);
     }
 }

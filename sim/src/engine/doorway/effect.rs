@@ -1,12 +1,15 @@
 //! How a call takes effect on the service it was made to: one arm for each service.
 
 use crate::engine::ids::{CallId, SocketId};
+use crate::engine::inference::Inferred;
+use crate::engine::live::Live;
 use crate::engine::services::Service;
 use crate::engine::verdict::Verdict;
 use crate::engine::world::State;
 use crate::protocol::op::Op;
-use crate::protocol::outcome::{Error, Reply};
+use crate::protocol::outcome::{Error, Outcome, Reply};
 use crate::protocol::trace::EventKind;
+use crate::services::ai::{self, Ai};
 use crate::services::{d1, queue, workflow};
 use crate::values::body::Body;
 
@@ -34,13 +37,11 @@ impl State {
                 (Service::Queues, reply.map(Reply::Queue).map_err(Error::Queue))
             }
             Op::Ai(op) => {
-                let most = match verdict {
-                    Some(Verdict::FewLabels(most)) => *most,
-                    _ => usize::MAX,
-                };
-                let labels = self.services.ai.apply(op);
-                let labels = labels.map(|labels| labels.into_iter().take(most).collect());
-                (Service::Ai, labels.map(Reply::Ai).map_err(Error::Ai))
+                let live = self.live.as_deref_mut();
+                match infer(live, &mut self.services.ai, call, op, verdict) {
+                    Some(outcome) => (Service::Ai, outcome),
+                    None => return,
+                }
             }
             Op::D1(op) => {
                 let stale = match verdict {
@@ -85,6 +86,12 @@ impl State {
         self.schedule_pumps();
     }
 
+    /// A picture that was given away has been looked at.
+    pub fn inferred(&mut self, done: Inferred) {
+        let outcome = done.labels.map(|labels| Reply::Ai(labels.into())).map_err(Error::Ai);
+        self.took_effect(done.call, false, Service::Ai.host(), outcome, Vec::new());
+    }
+
     /// A message has come to the client's end of a connection.
     fn pushed(&mut self, call: CallId, socket: SocketId, message: Body) {
         let client = self.objects.sockets[socket].client;
@@ -95,6 +102,25 @@ impl State {
         self.took_effect(call, true, client, Ok(Reply::Done), Vec::new());
         self.over(call);
     }
+}
+
+/// What the model answers; nothing yet when the picture was given away.
+fn infer(
+    live: Option<&mut Live>,
+    ai: &mut Ai,
+    call: CallId,
+    op: &ai::Op,
+    verdict: Option<&Verdict>,
+) -> Option<Outcome> {
+    if live.is_some_and(|live| live.give_away(call, ai, op)) {
+        return None;
+    }
+    let most = match verdict {
+        Some(Verdict::FewLabels(most)) => *most,
+        _ => usize::MAX,
+    };
+    let labels = ai.apply(op).map(|labels| labels.into_iter().take(most).collect());
+    Some(labels.map(Reply::Ai).map_err(Error::Ai))
 }
 
 /// How many writes the location that answers a read has not heard of.

@@ -16,7 +16,8 @@ use super::names::STREAMS;
 /// rows of an older database is left out: there is none.
 pub fn migrations() -> impl Iterator<Item = &'static str> {
     let steps = schema::MIGRATIONS.iter().flat_map(|migration| migration.statements).copied();
-    steps.filter(|sql| sql.starts_with("CREATE") || sql.starts_with("ALTER")).chain([STATES])
+    let shapes = ["CREATE", "ALTER", "DROP"];
+    steps.filter(move |sql| shapes.iter().any(|word| sql.starts_with(word))).chain([STATES])
 }
 
 const STATES: &str = "create table workflow_states (

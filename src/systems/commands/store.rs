@@ -27,11 +27,13 @@ const STATES: &str = "create table workflow_states (
 )";
 
 // Applied with the append or not at all: when the stream has moved on, or the last message of the batch is
-// not where it was to be, the state in the parameters is not the state of the stream.
+// not where it was to be, the state in the parameters is not the state of the stream. Neither is it when the batch was
+// there already: under the same ids it may have said something else.
 const SET_STATE: &str = "insert into workflow_states (workflow_id, version, state) \
     select ?1, ?2, ?3 where exists (select 1 from workflow_messages \
         where workflow_id = ?1 and position = ?2 and message_id = ?4) \
     and not exists (select 1 from workflow_messages where workflow_id = ?1 and position > ?2) \
+    and not exists (select 1 from workflow_states where workflow_id = ?1 and version >= ?2) \
     on conflict (workflow_id) do update set version = excluded.version, state = excluded.state";
 const GET_STATE: &str = "select version, state from workflow_states where workflow_id = ?1";
 

@@ -113,6 +113,13 @@ impl D1Store {
         self.database.prepare(sql).bind(bindings).all().await.map_err(failed)
     }
 
+    /// Runs statements in one transaction.
+    pub async fn batch(&self, all: Vec<(&str, Vec<Value>)>) -> Result<Vec<D1Result>, Error> {
+        let prepared =
+            all.into_iter().map(|(sql, bindings)| self.database.prepare(sql).bind(bindings));
+        self.database.batch(prepared.collect()).await.map_err(failed)
+    }
+
     /// Runs one statement that returns messages.
     pub async fn messages(&self, sql: &str, bindings: Vec<Value>) -> Result<Vec<Message>, Error> {
         self.query(sql, bindings).await?.results.iter().map(message).collect()

@@ -371,16 +371,45 @@ mod redirects {
     }
 
     #[test]
-    fn a_redirect_into_a_network_an_endless_one_and_an_unknown_host_fail_the_comparison() {
+    fn what_leads_inside_or_nowhere_fails_the_comparison_with_the_reason() {
         for (right, said) in [
             ("https://trap.example/", "169.254.169.254 is not public: link-local"),
             ("https://trap.example/number", "169.254.169.254 is not public: link-local"),
+            (
+                "https://trap.example/name",
+                "inside.example resolves inside: 169.254.169.254 is not public: link-local",
+            ),
             ("https://trap.example/loop", "https://trap.example/loop redirects without end"),
-            ("https://nobody.example/", "no worker called `nobody.example` serves requests"),
+            ("https://trap.example/hops/6", "https://trap.example/hops/6 redirects without end"),
+            ("https://trap.example/file", "http and https are probed, not file"),
+            ("https://trap.example/malformed", "not a URL: invalid IPv6 address"),
+            ("https://inside.example/", "inside.example resolves inside: 169.254.169.254 is"),
+            ("https://INSIDE.example./", "inside.example. resolves inside: 169.254.169.254 is"),
+            ("https://empty.example/", "empty.example has no address"),
+            ("https://nobody.example/", "nobody.example has no address"),
+            ("https://93.184.215.1/", "no worker called `93.184.215.1` serves requests"),
+            ("https://prod.example:8443/", "no worker called `93.184.215.14:8443` serves requests"),
         ] {
             let (result, error) = end(right);
             assert_eq!(result, "NULL", "{right}");
             assert!(error.contains(said), "{right}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_that_does_not_say_where_to_is_an_answer() {
+        let (result, _) = end("https://trap.example/nowhere");
+        let result: Json = serde_json::from_str(&result).expect("it is JSON");
+        assert_eq!(result["diff"]["changes"][0]["what"], "status");
+        assert_eq!(result["diff"]["changes"][0]["right"], "302");
+    }
+
+    #[test]
+    fn five_redirects_are_followed_and_an_address_is_asked_as_it_stands() {
+        for right in ["https://trap.example/hops/5", "https://93.184.215.66/hops/5"] {
+            let (result, error) = end(right);
+            assert_eq!(error, "NULL", "{right}");
+            assert!(result.contains("307 /hops/0"), "{right}: {result}");
         }
     }
 }

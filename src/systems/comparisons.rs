@@ -2,6 +2,7 @@
 //! of the last comparisons of each pair, in one durable object per pair.
 
 mod address;
+mod connector;
 mod diff;
 mod envelope;
 mod envpair;

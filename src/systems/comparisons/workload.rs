@@ -10,12 +10,20 @@ use super::target::Target;
 type Pair = (&'static str, &'static str);
 
 const USUAL: Pair = ("https://prod.example/", "https://staging.example/");
-const OTHERS: [Pair; 6] = [
+const OTHERS: [Pair; 9] = [
     ("https://staging.example/", "https://prod.example/"),
     ("https://prod.example/old", "https://staging.example/old"),
     ("https://prod.example/", "https://trap.example/"),
     ("https://trap.example/number", "https://prod.example/"),
-    // Two pairs whose URLs, written one after the other, are the same text.
+    ("https://trap.example/name", "https://prod.example/"),
+    ("https://trap.example/hops/6", "https://prod.example/"),
+    // A name that leads inside, one that may be seen to, and one that leads nowhere.
+    ("https://prod.example/", "https://inside.example/latest/meta-data/"),
+    ("https://rebind.example/hops/5", "https://rebind.example/hops/4"),
+    ("https://prod.example/", "https://empty.example/"),
+];
+/// Two pairs whose URLs, written one after the other, are the same text.
+const JOINED: [Pair; 2] = [
     ("https://prod.example/", "https://staging.example/https://prod.example/"),
     ("https://prod.example/https://staging.example/", "https://prod.example/"),
 ];
@@ -36,6 +44,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
         let pair = match rng.below(8) {
             0 => OTHERS[rng.below(OTHERS.len() as u32) as usize],
             1 => other,
+            2 => JOINED[rng.below(2) as usize],
             _ => USUAL,
         };
         let request = format!("r{turn}");

@@ -235,11 +235,15 @@ impl Turn {
     }
 
     pub fn probe(self, n: u32, side: &str, ts: i64) -> Turn {
+        self.probe_with(n, side, ts, ENVELOPE)
+    }
+
+    pub fn probe_with(self, n: u32, side: &str, ts: i64, envelope: &str) -> Turn {
         let row = vec![
             ("comparison_id".into(), Value::from(id(n))),
             ("ts".into(), Value::Integer(ts)),
             ("side".into(), Value::from(side)),
-            ("envelope_json".into(), Value::from(ENVELOPE)),
+            ("envelope_json".into(), Value::from(envelope)),
         ];
         let key = format!("{}:{side}:{ts}", id(n));
         self.change("probes", key, Some(row))

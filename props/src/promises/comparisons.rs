@@ -15,8 +15,10 @@ mod pairs;
 mod probes;
 mod requests;
 mod retention;
+mod settings;
 mod sometimes;
 mod steps;
+mod times;
 
 use crate::promise::Promise;
 
@@ -34,6 +36,8 @@ pub const COMPARISONS: &[&Promise] = &[
     &steps::PURE,
     &addresses::PUBLIC,
     &addresses::FEW,
+    &times::TRUE,
+    &settings::BY_OPERATORS,
     &sometimes::COMPLETED,
     &sometimes::FAILED,
     &sometimes::RESOLVED_INSIDE,

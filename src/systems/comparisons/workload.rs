@@ -27,6 +27,7 @@ const JOINED: [Pair; 2] = [
     ("https://prod.example/", "https://staging.example/https://prod.example/"),
     ("https://prod.example/https://staging.example/", "https://prod.example/"),
 ];
+const OPERATOR: &str = "Bearer a-token-of-operators";
 const GAPS_MS: [u64; 6] = [0, 0, 3, 40, 1_000, 6_000];
 const LATER_MS: [u64; 4] = [1, 500, 8_000, 40_000];
 
@@ -34,7 +35,7 @@ const LATER_MS: [u64; 4] = [1, 500, 8_000, 40_000];
 pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut requests = Vec::new();
     if rng.chance(640) {
-        requests.push(keep(0, USUAL, 1 + rng.below(2)));
+        requests.push(keep(0, USUAL, 1 + rng.below(2), OPERATOR));
     }
     let mut at = 0;
     let other = OTHERS[rng.below(OTHERS.len() as u32) as usize];
@@ -56,6 +57,11 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
         }
     }
     if rng.chance(100) {
+        // Somebody who may not, asks for a number that nobody else asks for.
+        let who = ["", "Bearer guessed", "Bearer a-token-of-members"][rng.below(3) as usize];
+        requests.push(keep(at + 100, USUAL, 3, who));
+    }
+    if rng.chance(100) {
         let path = format!("/pairs/{}/history", key(USUAL));
         requests.push(ClientRequest::new(Time::from_ms(at + 9_000), "GET", &path, "").retried(1));
     }
@@ -72,9 +78,13 @@ fn compare(at_ms: u64, (left, right): Pair, request: &str) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at_ms), "POST", "/compare", body.to_string()).retried(2)
 }
 
-fn keep(at_ms: u64, (left, right): Pair, keep: u32) -> ClientRequest {
+fn keep(at_ms: u64, (left, right): Pair, keep: u32, who: &str) -> ClientRequest {
     let body = json!({ "leftUrl": left, "rightUrl": right, "keep": keep });
-    ClientRequest::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string()).retried(2)
+    let request = ClientRequest::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string());
+    match who {
+        "" => request.retried(2),
+        who => request.with_header("authorization", who).retried(2),
+    }
 }
 
 fn ask(at_ms: u64, pair: Pair, request: &str) -> ClientRequest {

@@ -206,7 +206,10 @@ mod status_transitions {
             assert_eq!(create(&env, 1).await, json!("running"));
             assert_eq!(get(&env, 1).await, json!({ "status": "running" }));
             assert_eq!(save_result(&env, 1, json!({ "diff": 1 })).await, json!("completed"));
-            let completed = json!({ "status": "completed", "result": { "diff": 1 } });
+            // The answer was on its way for a millisecond.
+            let now = env.now().unix_ms() - 1;
+            let completed =
+                json!({ "status": "completed", "result": { "diff": 1, "timestamp": now } });
             assert_eq!(get(&env, 1).await, completed);
         });
     }
@@ -284,7 +287,11 @@ mod comparison_lifecycle {
             assert_eq!(state["result"]["diff"]["severity"], "major");
             let (_, history) =
                 ask(&env, "GET", &format!("/pairs/{}/history", &id[..32]), Json::Null).await;
-            assert_eq!(history[0]["comparisonId"], json!(id));
+            // As `getComparison` tells it, which is what the plan has in its history.
+            assert_eq!(history, json!([state]));
+            let created = env.now().unix_ms() - 5_000;
+            let timestamp = state["result"]["timestamp"].as_u64().expect("a time");
+            assert!((created..created + 1_000).contains(&timestamp), "{timestamp}");
         });
         assert_eq!(texts(&table(&trace, "probes"), "side"), ["left", "right"]);
         assert_eq!(texts(&table(&trace, "comparisons"), "status"), ["completed"]);
@@ -333,13 +340,74 @@ mod comparison_lifecycle {
                 assert_eq!(answer, (400, json!({ "error": said })));
             }
             assert_eq!(ask(&env, "POST", "/compare", json!("what")).await.0, 400);
-            let keep = json!({ "leftUrl": LEFT, "rightUrl": RIGHT, "keep": 0 });
-            assert_eq!(ask(&env, "PUT", "/keep", keep).await.0, 400);
             for path in ["/", "/compare/a:b", "/pairs/x/history", "/compare"] {
                 assert_eq!(ask(&env, "GET", path, Json::Null).await.0, 404, "{path}");
             }
         });
         assert_eq!(table(&trace, "comparisons").len(), 0);
+    }
+}
+
+mod settings {
+    use super::*;
+
+    async fn set(env: &Env, authorization: Option<&str>, body: Json) -> Response {
+        let request = Request::new("PUT", "/keep", body.to_string());
+        let request = match authorization {
+            Some(value) => request.with_header("authorization", value),
+            None => request,
+        };
+        env.fetch("web", request).await.expect("good weather")
+    }
+
+    fn keep(keep: impl Into<Json>) -> Json {
+        json!({ "leftUrl": LEFT, "rightUrl": RIGHT, "keep": keep.into() })
+    }
+
+    #[test]
+    fn an_operator_changes_them_and_a_wrong_number_is_refused_with_what_is_right() {
+        let trace = talk(async |env| {
+            for header in ["Bearer a-token-of-operators", "bearer  a-token-of-operators "] {
+                assert_eq!(set(&env, Some(header), keep(2)).await.status, 204, "{header}");
+            }
+            let operator = Some("Bearer a-token-of-operators");
+            for wrong in [keep(0), keep(1_001), keep(-1), keep("2"), json!({ "keep": 2 }), json!(2)]
+            {
+                assert_eq!(set(&env, operator, wrong.clone()).await.status, 400, "{wrong}");
+            }
+            let answer = set(&env, operator, keep(0)).await;
+            let said = json!({ "error": "a pair keeps from 1 to 1000 comparisons" });
+            assert_eq!(json_of(&answer.body), said);
+        });
+        assert_eq!(table(&trace, "_cf_KV").len(), 1);
+    }
+
+    #[test]
+    fn who_is_not_known_is_told_401_and_how_and_a_member_403_whatever_is_asked_for() {
+        let trace = talk(async |env| {
+            for body in [keep(2), keep(0), json!("what")] {
+                for header in [
+                    None,
+                    Some(""),
+                    Some("Bearer"),
+                    Some("Bearer "),
+                    Some("Bearer guessed"),
+                    Some("Basic a-token-of-operators"),
+                    Some("a-token-of-operators"),
+                    Some("Bearer A-TOKEN-OF-OPERATORS"),
+                ] {
+                    let answer = set(&env, header, body.clone()).await;
+                    assert_eq!(answer.status, 401, "{header:?}");
+                    assert_eq!(answer.headers.get("www-authenticate"), Some("Bearer"));
+                    let said = json_of(&answer.body)["error"].to_string();
+                    assert!(said.contains("authorization: Bearer TOKEN"), "{said}");
+                }
+                let answer = set(&env, Some("Bearer a-token-of-members"), body).await;
+                let said = json!({ "error": "settings are changed by operators only" });
+                assert_eq!((answer.status, json_of(&answer.body)), (403, said));
+            }
+        });
+        assert_eq!(table(&trace, "_cf_KV").len(), 0);
     }
 }
 
@@ -371,16 +439,45 @@ mod redirects {
     }
 
     #[test]
-    fn a_redirect_into_a_network_an_endless_one_and_an_unknown_host_fail_the_comparison() {
+    fn what_leads_inside_or_nowhere_fails_the_comparison_with_the_reason() {
         for (right, said) in [
             ("https://trap.example/", "169.254.169.254 is not public: link-local"),
             ("https://trap.example/number", "169.254.169.254 is not public: link-local"),
+            (
+                "https://trap.example/name",
+                "inside.example resolves inside: 169.254.169.254 is not public: link-local",
+            ),
             ("https://trap.example/loop", "https://trap.example/loop redirects without end"),
-            ("https://nobody.example/", "no worker called `nobody.example` serves requests"),
+            ("https://trap.example/hops/6", "https://trap.example/hops/6 redirects without end"),
+            ("https://trap.example/file", "http and https are probed, not file"),
+            ("https://trap.example/malformed", "not a URL: invalid IPv6 address"),
+            ("https://inside.example/", "inside.example resolves inside: 169.254.169.254 is"),
+            ("https://INSIDE.example./", "inside.example. resolves inside: 169.254.169.254 is"),
+            ("https://empty.example/", "empty.example has no address"),
+            ("https://nobody.example/", "nobody.example has no address"),
+            ("https://93.184.215.1/", "no worker called `93.184.215.1` serves requests"),
+            ("https://prod.example:8443/", "no worker called `93.184.215.14:8443` serves requests"),
         ] {
             let (result, error) = end(right);
             assert_eq!(result, "NULL", "{right}");
             assert!(error.contains(said), "{right}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_that_does_not_say_where_to_is_an_answer() {
+        let (result, _) = end("https://trap.example/nowhere");
+        let result: Json = serde_json::from_str(&result).expect("it is JSON");
+        assert_eq!(result["diff"]["changes"][0]["what"], "status");
+        assert_eq!(result["diff"]["changes"][0]["right"], "302");
+    }
+
+    #[test]
+    fn five_redirects_are_followed_and_an_address_is_asked_as_it_stands() {
+        for right in ["https://trap.example/hops/5", "https://93.184.215.66/hops/5"] {
+            let (result, error) = end(right);
+            assert_eq!(error, "NULL", "{right}");
+            assert!(result.contains("307 /hops/0"), "{right}: {result}");
         }
     }
 }

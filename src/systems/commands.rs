@@ -86,6 +86,12 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
         REPEATS,
         |cloud| mount(cloud, Approach::ExecutionEvents),
     ))
+    .with_variant(Variant::refuted(
+        "no-expected-version",
+        "the reference, with the plan's append: behind whatever the stream holds by then",
+        &["live state is rebuilt state", "the workflow hears of every outcome"],
+        |cloud| mount(cloud, Approach::Unversioned),
+    ))
     .with_workload(workload::workload)
     .with_smallest(workload::smallest)
     .with_promises(COMMANDS)

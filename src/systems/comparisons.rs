@@ -1,7 +1,9 @@
 //! Comparisons of two environments: probes of both, what differs and how grave it is, and a history
 //! of the last comparisons of each pair, in one durable object per pair.
 
+mod access;
 mod address;
+mod connector;
 mod diff;
 mod envelope;
 mod envpair;
@@ -70,5 +72,6 @@ fn reference(cloud: &mut Cloud) {
     cloud.worker("web").fetch(routes::serve);
     cloud.durable_object::<envpair::EnvPair>(ENVPAIR_DO);
     cloud.workflow(COMPARE, WorkflowConfig::default(), workflow::compare);
+    access::mount(cloud);
     sites::mount(cloud);
 }

@@ -61,7 +61,8 @@ pub trait Store {
     async fn mark_command_processed(&self, command: &Key, now: i64) -> Result<bool, Error>;
 
     /// Sets the flag of a command from true to false, and says whether it was this call that did.
-    /// It is due at once, as if it had never been claimed.
+    /// It is due at once, as if it had never been claimed; but claims are counted on, so that no number is given out
+    /// again.
     async fn mark_command_unprocessed(&self, command: &Key) -> Result<bool, Error>;
 
     /// Ends a lease because carrying out the command failed, and says what comes next. Answers

@@ -15,8 +15,10 @@ mod pairs;
 mod probes;
 mod requests;
 mod retention;
+mod settings;
 mod sometimes;
 mod steps;
+mod times;
 
 use crate::promise::Promise;
 
@@ -33,8 +35,12 @@ pub const COMPARISONS: &[&Promise] = &[
     &steps::UNSEEN,
     &steps::PURE,
     &addresses::PUBLIC,
+    &addresses::FEW,
+    &times::TRUE,
+    &settings::BY_OPERATORS,
     &sometimes::COMPLETED,
     &sometimes::FAILED,
+    &sometimes::RESOLVED_INSIDE,
     &sometimes::EVICTED_RUNNING,
     &sometimes::ASKED_TOO_LATE,
     &sometimes::ANSWERED_AGAIN,

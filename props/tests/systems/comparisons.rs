@@ -34,7 +34,8 @@ fn a_search_finds_every_promise_that_the_repaired_plan_breaks() {
 fn requests(count: u32, keep: u32) -> Vec<ClientRequest> {
     let pair = r#""leftUrl":"https://prod.example/","rightUrl":"https://staging.example/""#;
     let keep =
-        ClientRequest::new(Time::ZERO, "PUT", "/keep", format!("{{{pair},\"keep\":{keep}}}"));
+        ClientRequest::new(Time::ZERO, "PUT", "/keep", format!("{{{pair},\"keep\":{keep}}}"))
+            .with_header("authorization", "Bearer a-token-of-operators");
     let compare = |n| {
         let body = format!("{{{pair},\"requestId\":\"r{n}\"}}");
         ClientRequest::new(Time::from_ms(100), "POST", "/compare", body).retried(1)

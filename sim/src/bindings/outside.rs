@@ -1,14 +1,16 @@
-//! The world outside the cloud: providers that take jobs and call back, websites, a model that
-//! writes text. They are hosts that never crash. Their calls pass the doorway like all others,
+//! The world outside the cloud: providers that take jobs and call back, websites, a resolver of
+//! names, a model that writes text. They are hosts that never crash. Their calls pass the doorway like all others,
 //! so the storm loses, delays, duplicates and reorders their requests and callbacks too.
 
 mod provider;
+mod resolver;
 mod text_model;
 mod website;
 
 pub use provider::Provider;
+pub use resolver::Resolver;
 pub use text_model::TextModel;
-pub use website::{Page, Website};
+pub use website::Website;
 
 use std::future::Future;
 

@@ -8,6 +8,7 @@ use thunderhead_stream::{Error, Message, NewMessage, Store, rebuild};
 use super::group::{CHECK_OUT_FAILED, CHECKED_OUT, Group, INITIATE, Input, decide, evolve};
 use super::guests::Departure;
 use super::mistakes;
+use super::plan::unversioned;
 use super::store::D1Store;
 
 /// The command that starts a group. A group has one start, so its id follows from the group's.
@@ -46,6 +47,9 @@ pub async fn feed(env: &Env, workflow_id: &str, input: &NewMessage) -> Result<()
         });
         let state = json!(state).to_string();
         let now = env.now().unix_ms().cast_signed();
+        if unversioned::is_chosen(env) {
+            return unversioned::append(&store, workflow_id, &batch, now, &state).await;
+        }
         let appended =
             store.append_with_state(workflow_id, rebuilt.version, &batch, now, Some(&state));
         match appended.await {

@@ -1,7 +1,8 @@
-//! The plan's alternatives as they are written, for the harness to refute. Each is one turn of a
-//! processor; `processor.rs` has the loop around it.
+//! The plan's alternatives as they are written, for the harness to refute. Most are one turn of a
+//! processor, around which `processor.rs` has the loop; `unversioned` is another way to append.
 
 pub mod checkpoint;
 pub mod events;
 pub mod flagged;
 pub mod locked;
+pub mod unversioned;

@@ -12,7 +12,7 @@ use thunderhead_stream::{self as stream, Backoff, Failure, Message, Processor, S
 use super::guests::{CheckOut, CheckOutError, Departure};
 use super::mistakes;
 use super::names::{ACCOUNTS, LOCKS, STREAMS};
-use super::plan::{checkpoint, events, flagged, locked};
+use super::plan::{checkpoint, events, flagged, locked, unversioned};
 use super::store::D1Store;
 use super::{guests, inbox};
 
@@ -34,6 +34,8 @@ pub enum Approach {
     Checkpoint,
     /// The plan's append-only alternative.
     ExecutionEvents,
+    /// The reference, but that it appends as the plan does: without an expected version.
+    Unversioned,
 }
 
 /// How many hosts there are at most.
@@ -67,6 +69,10 @@ pub fn mount(cloud: &mut Cloud, approach: Approach) {
     match approach {
         Approach::Reference if mistakes::NO_INDEX.is_made_in(cloud) => {}
         Approach::Reference => cloud.migrate(ACCOUNTS, &[guests::ONCE]),
+        Approach::Unversioned => {
+            cloud.migrate(ACCOUNTS, &[guests::ONCE]);
+            unversioned::choose(cloud);
+        }
         Approach::Checkpoint => {
             cloud.migrate(STREAMS, &[checkpoint::CHECKPOINTS]);
             cloud.migrate(ACCOUNTS, &[checkpoint::EXECUTIONS]);
@@ -105,7 +111,7 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
         Approach::Reference if mistakes::GOES_HOME.is_made(env) => {
             (SHORT_SHIFT, PAUSE_AFTER_FAILURE)
         }
-        Approach::Reference => (SHIFT, PAUSE_AFTER_FAILURE),
+        Approach::Reference | Approach::Unversioned => (SHIFT, PAUSE_AFTER_FAILURE),
         _ => (SHORT_SHIFT, Duration::MAX),
     };
     let mut processor = processor(env, name);
@@ -113,7 +119,9 @@ async fn work(env: &Env, name: &str, approach: Approach, mut session: locked::Se
     while pause <= shift {
         let mut done = 0;
         let turn = match approach {
-            Approach::Reference => reference(env, &mut processor, &mut done).await,
+            Approach::Reference | Approach::Unversioned => {
+                reference(env, &mut processor, &mut done).await
+            }
             Approach::ExecuteThenMark => flagged::execute_then_mark(env, &mut done).await,
             Approach::MarkThenExecute => flagged::mark_then_execute(env, &mut done).await,
             Approach::AdvisoryLocks { stable } => session.turn(stable, &mut done).await,

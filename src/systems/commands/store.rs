@@ -16,7 +16,8 @@ use super::names::STREAMS;
 /// rows of an older database is left out: there is none.
 pub fn migrations() -> impl Iterator<Item = &'static str> {
     let steps = schema::MIGRATIONS.iter().flat_map(|migration| migration.statements).copied();
-    steps.filter(|sql| sql.starts_with("CREATE") || sql.starts_with("ALTER")).chain([STATES])
+    let shapes = ["CREATE", "ALTER", "DROP"];
+    steps.filter(move |sql| shapes.iter().any(|word| sql.starts_with(word))).chain([STATES])
 }
 
 const STATES: &str = "create table workflow_states (
@@ -26,11 +27,13 @@ const STATES: &str = "create table workflow_states (
 )";
 
 // Applied with the append or not at all: when the stream has moved on, or the last message of the batch is
-// not where it was to be, the state in the parameters is not the state of the stream.
+// not where it was to be, the state in the parameters is not the state of the stream. Neither is it when the batch was
+// there already: under the same ids it may have said something else.
 const SET_STATE: &str = "insert into workflow_states (workflow_id, version, state) \
     select ?1, ?2, ?3 where exists (select 1 from workflow_messages \
         where workflow_id = ?1 and position = ?2 and message_id = ?4) \
     and not exists (select 1 from workflow_messages where workflow_id = ?1 and position > ?2) \
+    and not exists (select 1 from workflow_states where workflow_id = ?1 and version >= ?2) \
     on conflict (workflow_id) do update set version = excluded.version, state = excluded.state";
 const GET_STATE: &str = "select version, state from workflow_states where workflow_id = ?1";
 
@@ -108,6 +111,13 @@ impl D1Store {
     /// Runs one statement: its rows.
     pub async fn query(&self, sql: &str, bindings: Vec<Value>) -> Result<D1Result, Error> {
         self.database.prepare(sql).bind(bindings).all().await.map_err(failed)
+    }
+
+    /// Runs statements in one transaction.
+    pub async fn batch(&self, all: Vec<(&str, Vec<Value>)>) -> Result<Vec<D1Result>, Error> {
+        let prepared =
+            all.into_iter().map(|(sql, bindings)| self.database.prepare(sql).bind(bindings));
+        self.database.batch(prepared.collect()).await.map_err(failed)
     }
 
     /// Runs one statement that returns messages.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use thunderhead_sim::Body;
+use thunderhead_sim::Headers;
 
 use crate::systems::ids::hex;
 
@@ -73,23 +73,10 @@ impl BodyFacts {
     }
 }
 
-/// Takes an answer apart. The simulated network carries headers in front of the content, one
-/// `name: value` a line, with an empty line after them; an answer may have none.
-pub fn head_and_content(answer: &Body) -> (BTreeMap<String, String>, &[u8]) {
-    let bytes = answer.bytes();
-    let Some((head, rest)) = answer.text().and_then(|text| text.split_once("\n\n")) else {
-        return (BTreeMap::new(), bytes);
-    };
-    let mut headers = BTreeMap::new();
-    for line in head.lines() {
-        let Some((name, value)) = line.split_once(':') else {
-            return (BTreeMap::new(), bytes);
-        };
-        if headers.len() < HEADERS_MAX {
-            headers.insert(clipped(name).to_ascii_lowercase(), clipped(value).into());
-        }
-    }
-    (headers, rest.as_bytes())
+/// The headers of an answer that are kept, by name in lower case.
+pub fn kept_headers(headers: &Headers) -> BTreeMap<String, String> {
+    let kept = headers.iter().take(HEADERS_MAX);
+    kept.map(|(name, value)| (clipped(name).into(), clipped(value).into())).collect()
 }
 
 fn clipped(text: &str) -> &str {
@@ -104,31 +91,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_its_headers_and_its_content() {
-        let answer = Body::from("Content-Type: text/html\nServer: a:b\n\nhello\n\nworld");
-        let (headers, content) = head_and_content(&answer);
-        let found: Vec<(&str, &str)> = headers.iter().map(|(n, v)| (&**n, &**v)).collect();
+    fn headers_are_kept_by_their_names_in_lower_case() {
+        let headers: Headers =
+            [("Content-Type", " text/html "), ("Server", "a:b")].into_iter().collect();
+        let kept = kept_headers(&headers);
+        let found: Vec<(&str, &str)> = kept.iter().map(|(n, v)| (&**n, &**v)).collect();
         assert_eq!(found, [("content-type", "text/html"), ("server", "a:b")]);
-        assert_eq!(content, b"hello\n\nworld");
-    }
-
-    #[test]
-    fn an_answer_without_headers_is_all_content() {
-        for text in ["", "hello", "hello\nworld", "no header here\n\nhello"] {
-            let answer = Body::from(text);
-            assert_eq!(head_and_content(&answer), (BTreeMap::new(), text.as_bytes()), "{text:?}");
-        }
-        let bytes = Body::from(vec![0xff, b'\n', b'\n']);
-        assert_eq!(head_and_content(&bytes).1.len(), 3);
     }
 
     #[test]
     fn what_a_hostile_site_sends_is_bounded() {
-        let many: String = (0..1_000).map(|n| format!("h{n}: {}\n", "é".repeat(1_000))).collect();
-        let answer = Body::from(format!("{many}\nbody"));
-        let (headers, content) = head_and_content(&answer);
-        assert_eq!((headers.len(), content), (HEADERS_MAX, &b"body"[..]));
-        assert!(headers.values().all(|value| value.len() <= HEADER_BYTES_MAX));
+        let many = (0..1_000).map(|n| (format!("{n}{}", "h".repeat(1_000)), "é".repeat(1_000)));
+        let kept = kept_headers(&many.collect());
+        assert_eq!(kept.len(), HEADERS_MAX);
+        assert!(kept.iter().all(|(name, value)| name.len().max(value.len()) <= HEADER_BYTES_MAX));
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, ObjectStorage, methods};
 
@@ -67,11 +66,13 @@ const GET: &str = "SELECT status, result_json, error FROM comparisons WHERE id =
 const IS_EVICTED: &str = "SELECT 1 FROM evicted WHERE id = ?";
 /// What a mistake has in place of leaving alone what has begun.
 const BEGIN_AGAIN: &str = "(id) DO UPDATE SET status = 'running', result_json = NULL, error = NULL";
-const HISTORY_OF: &str = "SELECT id, result_json FROM comparisons WHERE status = 'completed'
+const HISTORY_OF: &str =
+    "SELECT status, result_json, error FROM comparisons WHERE status = 'completed'
   ORDER BY rowid DESC LIMIT ?";
 
 /// What a mistake has in its place: two that begin in one millisecond are in any order.
-const HISTORY_BY_TIME: &str = "SELECT id, result_json FROM comparisons WHERE status = 'completed' ORDER BY ts DESC, id LIMIT ?";
+const HISTORY_BY_TIME: &str = "SELECT status, result_json, error FROM comparisons
+  WHERE status = 'completed' ORDER BY ts DESC, id LIMIT ?";
 
 /// The object of one pair.
 #[derive(Debug)]
@@ -159,11 +160,17 @@ impl EnvPair {
         self.status(id)
     }
 
-    /// Completes a comparison, if it still runs.
+    /// Completes a comparison, if it still runs. The time is that of this turn, and not of an attempt of the step: a
+    /// step that is done again finds the comparison completed, and changes nothing.
     fn save_result(&self, save: SaveResult) -> Result<ComparisonStatus, Error> {
-        let id = &*save.comparison_id;
-        self.storage().exec(SAVE_RESULT, &[save.result.to_string().into(), id.into()])?;
-        self.status(id)
+        let SaveResult { comparison_id: id, mut result } = save;
+        if let Some(result) = result.as_object_mut() {
+            let seconds = mistakes::STAMPS_IN_SECONDS.is_made(&self.env);
+            let unit = if seconds { 1_000 } else { 1 };
+            result.insert("timestamp".into(), (ms(self.env.now()) / unit).into());
+        }
+        self.storage().exec(SAVE_RESULT, &[result.to_string().into(), Value::from(&*id)])?;
+        self.status(&id)
     }
 
     /// Fails a comparison, if it still runs.
@@ -179,7 +186,7 @@ impl EnvPair {
 
     fn state(&self, id: &str) -> Result<ComparisonState, Error> {
         let row = self.storage().exec(GET, &[id.into()])?.raw().next();
-        let Some([status, result, error]) = row.as_deref() else {
+        let Some(row) = row else {
             let status = match self.is_evicted(id)? {
                 true => ComparisonStatus::Evicted,
                 false if mistakes::EVERYTHING_RUNS.is_made(&self.env) => ComparisonStatus::Running,
@@ -187,14 +194,7 @@ impl EnvPair {
             };
             return Ok(ComparisonState { status, result: None, error: None });
         };
-        let result = result.as_str().and_then(|text| serde_json::from_str(text).ok());
-        let error = error.as_str().map(String::from);
-        let status = match status.as_str() {
-            Some("completed") => ComparisonStatus::Completed,
-            Some("failed") => ComparisonStatus::Failed,
-            _ => ComparisonStatus::Running,
-        };
-        Ok(ComparisonState { status, result, error })
+        Ok(told(&row))
     }
 
     fn status(&self, id: &str) -> Result<ComparisonStatus, Error> {
@@ -207,24 +207,31 @@ impl EnvPair {
         keep.store(self.storage(), &self.env)
     }
 
-    /// The last completed comparisons, newest first.
-    fn history(&self, limit: u32) -> Result<Vec<Json>, Error> {
+    /// The last completed comparisons, newest first: where each stands, as `getComparison` tells it.
+    fn history(&self, limit: u32) -> Result<Vec<ComparisonState>, Error> {
         let history = match mistakes::HISTORY_BY_TIME.is_made(&self.env) {
             true => HISTORY_BY_TIME,
             false => HISTORY_OF,
         };
         let mut rows = self.storage().exec(history, &[limit.into()])?;
-        let told = rows.raw().map(|row| {
-            let text = |at: usize| row.get(at).and_then(Value::as_str).unwrap_or_default();
-            let result: Json = serde_json::from_str(text(1)).unwrap_or_default();
-            json!({ "comparisonId": text(0), "result": result })
-        });
-        Ok(told.collect())
+        Ok(rows.raw().map(|row| told(&row)).collect())
     }
 
     fn is_evicted(&self, id: &str) -> Result<bool, Error> {
         Ok(self.storage().exec(IS_EVICTED, &[id.into()])?.raw().next().is_some())
     }
+}
+
+/// Where a comparison stands, from the columns `status`, `result_json` and `error`.
+fn told(row: &[Value]) -> ComparisonState {
+    let text = |at: usize| row.get(at).and_then(Value::as_str);
+    let status = match text(0) {
+        Some("completed") => ComparisonStatus::Completed,
+        Some("failed") => ComparisonStatus::Failed,
+        _ => ComparisonStatus::Running,
+    };
+    let result = text(1).and_then(|text| serde_json::from_str(text).ok());
+    ComparisonState { status, result, error: text(2).map(String::from) }
 }
 
 #[cfg(test)]

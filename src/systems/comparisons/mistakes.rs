@@ -43,8 +43,18 @@ mistakes! {
         breaks "the diff follows from the envelopes";
     FOLLOWS_ANYWHERE = "follows-anywhere", "where a redirect leads is not checked",
         breaks "no probe goes to a forbidden address";
+    CHECKS_NAMES_ONLY = "checks-names-only", "the address that a name resolves to is not checked",
+        breaks "no probe goes to a forbidden address";
+    RESOLVES_TWICE = "resolves-twice", "the address is checked, and the connection resolves the name again",
+        breaks "no probe goes to a forbidden address";
     FOLLOWS_FOR_EVER = "follows-for-ever", "redirects are followed without a limit",
-        breaks nothing;
+        breaks "a probe follows few redirects";
+    STAMPS_IN_SECONDS = "stamps-in-seconds", "the time of a result is in seconds, and all others are in milliseconds",
+        breaks "times are true";
+    NEEDS_NO_TOKEN = "needs-no-token", "settings are changed for anybody",
+        breaks "settings are changed by operators";
+    ANY_TOKEN_WILL_DO = "any-token-will-do", "settings are changed for every member, operator or not",
+        breaks "settings are changed by operators";
     HISTORY_BY_TIME = "history-by-time", "the history is in the order of the times at which comparisons began",
         breaks "history is newest first";
     KEEPS_ONE_STUB = "keeps-one-stub", "the workflow keeps one stub of its object, which is broken once the object was reset",

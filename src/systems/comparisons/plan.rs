@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig};
 use thunderhead_sim::{Cloud, Env, Error, Request, Response};
 
+use super::access::{self, may_change_settings};
 use super::names::{COMPARE, ENVPAIR_DO};
 use super::sites;
 use super::target::Target;
@@ -41,6 +42,7 @@ pub fn mount(cloud: &mut Cloud, repair: Repair) {
         }
     }
     cloud.workflow(COMPARE, WorkflowConfig::default(), workflow::compare);
+    access::mount(cloud);
     sites::mount(cloud);
 }
 
@@ -86,8 +88,11 @@ async fn get_compare_status(env: &Env, comparison_id: &str) -> Result<Response, 
     Ok(Response::new(200, state))
 }
 
-/// The plan calls the number of comparisons adjustable without saying how; this is the least.
+/// The plan calls the number of comparisons adjustable without saying how or by whom; this is the least.
 async fn put_keep(env: &Env, request: &Request) -> Result<Response, Error> {
+    if let Err(denied) = may_change_settings(env, request)? {
+        return Ok(json::error(denied.status(), &denied));
+    }
     let KeepRequest { left_url, right_url, keep } = json::read_once(&request.body)?;
     let pair_key = compute_pair_key(&left_url, &right_url);
     let stub = env.durable_object(ENVPAIR_DO).get_by_name(&pair_key);

@@ -1,8 +1,9 @@
 //! The active probe: asks a URL, follows its redirects by hand, and says what it saw.
 
-use thunderhead_sim::{Env, Error, Request};
+use thunderhead_sim::{Env, Error};
 
-use super::envelope::{BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content};
+use super::connector;
+use super::envelope::{BodyFacts, Redirect, Routing, SignalEnvelope, Timing, kept_headers};
 use super::mistakes;
 use super::target::Target;
 
@@ -17,17 +18,13 @@ pub async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
     let (home, started) = (target.host(), env.now());
     let mut redirects = Vec::new();
     loop {
-        let request = Request::new("GET", &target.path_and_query(), "");
-        let answer = env.fetch(&target.host(), request).await.map_err(|error| match error {
-            Error::NetworkLost if !mistakes::PROBES_ONCE.is_made(env) => Error::NetworkLost,
-            // There is no such host, and there will be none a minute from now.
-            other => Error::NonRetryable(other.to_string().into()),
-        })?;
-        if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-            let (headers, content) = head_and_content(&answer.body);
+        let answer = connector::get(env, &target).await?;
+        // A redirect that does not say where to is an answer like any other.
+        let location = answer.headers.get("location").filter(|_| is_redirect(answer.status));
+        let Some(location) = location else {
             return Ok(SignalEnvelope {
                 status: answer.status,
-                headers,
+                headers: kept_headers(&answer.headers),
                 redirects,
                 routing: Routing {
                     final_url: target.as_str().into(),
@@ -35,20 +32,24 @@ pub async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
                     secure: target.is_secure(),
                 },
                 timing: Timing { total_ms: (env.now() - started).as_millis() as u64 },
-                body: BodyFacts::of(content),
+                body: BodyFacts::of(answer.body.bytes()),
             });
-        }
+        };
         let endless = mistakes::FOLLOWS_FOR_EVER.is_made(env);
         if redirects.len() == REDIRECTS_MAX && !endless {
             return Err(Error::NonRetryable(format!("{url} redirects without end").into()));
         }
-        let location = answer.body.text().unwrap_or_default();
         target = match mistakes::FOLLOWS_ANYWHERE.is_made(env) {
             true => target.follow_unchecked(location).map_err(refused)?,
             false => target.follow(location).map_err(refused)?,
         };
         redirects.push(Redirect { status: answer.status, to: seen_from(&home, &target) });
     }
+}
+
+/// Whether an answer of this status leads elsewhere.
+pub fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
 /// A target as seen from a host: without the host when it is this one.

@@ -4,6 +4,7 @@ use serde_json::json;
 use thunderhead_sim::workflow::CreateOptions;
 use thunderhead_sim::{Body, Env, Error, Request, Response, Stub};
 
+use super::access::{Denied, may_change_settings};
 use super::mistakes;
 use super::names::{
     COMPARE, ENVPAIR_DO, comparison_id, instance_id, is_pair_key, joined_key, pair_key, pair_of,
@@ -19,14 +20,14 @@ const SHOWN: u32 = 10;
 /// - `POST /compare {leftUrl, rightUrl, requestId?}` → 201 `{comparisonId}`
 /// - `GET /compare/ID` → 200 `{status, result?, error?}`, 404 unknown, 410 evicted
 /// - `GET /pairs/KEY/history` → 200, the last completed comparisons
-/// - `PUT /keep {leftUrl, rightUrl, keep}` → 204
+/// - `PUT /keep {leftUrl, rightUrl, keep}` → 204, 401 without a known token, 403 for all but operators
 pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let path: Vec<&str> = request.path.trim_start_matches('/').split('/').collect();
     let answered = match (&*request.method, &path[..]) {
         ("POST", ["compare"]) => post_compare(&env, &request.body).await,
         ("GET", ["compare", id]) => get_compare(&env, id).await,
         ("GET", ["pairs", key, "history"]) => get_history(&env, key).await,
-        ("PUT", ["keep"]) => put_keep(&env, &request.body).await,
+        ("PUT", ["keep"]) => put_keep(&env, &request).await,
         _ => Ok(Response::new(404, "")),
     };
     // An error of the platform may be transient, so the client is told to retry.
@@ -101,8 +102,16 @@ async fn get_history(env: &Env, key: &str) -> Result<Response, Error> {
     Ok(Response::new(200, history))
 }
 
-async fn put_keep(env: &Env, body: &Body) -> Result<Response, Error> {
-    let asked: KeepRequest = match json::read_once(body) {
+/// Who asks is looked at before what is asked for: a stranger learns nothing from the answer.
+async fn put_keep(env: &Env, request: &Request) -> Result<Response, Error> {
+    if let Err(denied) = may_change_settings(env, request)? {
+        let answer = json::error(denied.status(), &denied);
+        return Ok(match denied {
+            Denied::Unknown => answer.with_header("www-authenticate", "Bearer"),
+            Denied::NotOperator => answer,
+        });
+    }
+    let asked: KeepRequest = match json::read_once(&request.body) {
         Ok(asked) => asked,
         Err(error) => return Ok(json::error(400, &error)),
     };

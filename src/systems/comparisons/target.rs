@@ -99,12 +99,38 @@ impl Target {
         self.0.as_str()
     }
 
-    /// Whom to connect to: the host, and the port when it is not the scheme's own.
+    /// Whom to ask: the host, and the port when it is not the scheme's own.
     pub fn host(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         match self.0.port() {
             Some(port) => format!("{host}:{port}"),
             None => host.into(),
+        }
+    }
+
+    /// The address that it names, if it names one.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.0.host()? {
+            Host::Ipv4(address) => Some(address.into()),
+            Host::Ipv6(address) => Some(address.into()),
+            Host::Domain(_) => None,
+        }
+    }
+
+    /// The name that it has in place of an address.
+    pub fn domain(&self) -> &str {
+        self.0.domain().unwrap_or_default()
+    }
+
+    /// The other end of a connection to this address.
+    pub fn peer(&self, address: IpAddr) -> String {
+        let host = match address {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        };
+        match self.0.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
         }
     }
 
@@ -122,7 +148,8 @@ impl Target {
     }
 }
 
-fn public(address: IpAddr) -> Result<(), Refused> {
+/// Whether a connection may go to this address.
+pub fn public(address: IpAddr) -> Result<(), Refused> {
     match forbidden_address(address) {
         Some(why) => Err(Refused::Address(address, why)),
         None => Ok(()),

@@ -10,15 +10,24 @@ use super::target::Target;
 type Pair = (&'static str, &'static str);
 
 const USUAL: Pair = ("https://prod.example/", "https://staging.example/");
-const OTHERS: [Pair; 6] = [
+const OTHERS: [Pair; 9] = [
     ("https://staging.example/", "https://prod.example/"),
     ("https://prod.example/old", "https://staging.example/old"),
     ("https://prod.example/", "https://trap.example/"),
     ("https://trap.example/number", "https://prod.example/"),
-    // Two pairs whose URLs, written one after the other, are the same text.
+    ("https://trap.example/name", "https://prod.example/"),
+    ("https://trap.example/hops/6", "https://prod.example/"),
+    // A name that leads inside, one that may be seen to, and one that leads nowhere.
+    ("https://prod.example/", "https://inside.example/latest/meta-data/"),
+    ("https://rebind.example/hops/5", "https://rebind.example/hops/4"),
+    ("https://prod.example/", "https://empty.example/"),
+];
+/// Two pairs whose URLs, written one after the other, are the same text.
+const JOINED: [Pair; 2] = [
     ("https://prod.example/", "https://staging.example/https://prod.example/"),
     ("https://prod.example/https://staging.example/", "https://prod.example/"),
 ];
+const OPERATOR: &str = "Bearer a-token-of-operators";
 const GAPS_MS: [u64; 6] = [0, 0, 3, 40, 1_000, 6_000];
 const LATER_MS: [u64; 4] = [1, 500, 8_000, 40_000];
 
@@ -26,7 +35,7 @@ const LATER_MS: [u64; 4] = [1, 500, 8_000, 40_000];
 pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     let mut requests = Vec::new();
     if rng.chance(640) {
-        requests.push(keep(0, USUAL, 1 + rng.below(2)));
+        requests.push(keep(0, USUAL, 1 + rng.below(2), OPERATOR));
     }
     let mut at = 0;
     let other = OTHERS[rng.below(OTHERS.len() as u32) as usize];
@@ -36,6 +45,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
         let pair = match rng.below(8) {
             0 => OTHERS[rng.below(OTHERS.len() as u32) as usize],
             1 => other,
+            2 => JOINED[rng.below(2) as usize],
             _ => USUAL,
         };
         let request = format!("r{turn}");
@@ -45,6 +55,11 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
             let asked = if rng.chance(100) { "nobody's".into() } else { request };
             requests.push(ask(later, pair, &asked));
         }
+    }
+    if rng.chance(100) {
+        // Somebody who may not, asks for a number that nobody else asks for.
+        let who = ["", "Bearer guessed", "Bearer a-token-of-members"][rng.below(3) as usize];
+        requests.push(keep(at + 100, USUAL, 3, who));
     }
     if rng.chance(100) {
         let path = format!("/pairs/{}/history", key(USUAL));
@@ -63,9 +78,13 @@ fn compare(at_ms: u64, (left, right): Pair, request: &str) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at_ms), "POST", "/compare", body.to_string()).retried(2)
 }
 
-fn keep(at_ms: u64, (left, right): Pair, keep: u32) -> ClientRequest {
+fn keep(at_ms: u64, (left, right): Pair, keep: u32, who: &str) -> ClientRequest {
     let body = json!({ "leftUrl": left, "rightUrl": right, "keep": keep });
-    ClientRequest::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string()).retried(2)
+    let request = ClientRequest::new(Time::from_ms(at_ms), "PUT", "/keep", body.to_string());
+    match who {
+        "" => request.retried(2),
+        who => request.with_header("authorization", who).retried(2),
+    }
 }
 
 fn ask(at_ms: u64, pair: Pair, request: &str) -> ClientRequest {

@@ -29,6 +29,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "messages", statements: MESSAGES },
     Migration { version: 2, name: "deliveries", statements: DELIVERIES },
     Migration { version: 3, name: "deaths", statements: DEATHS },
+    Migration { version: 4, name: "attempts", statements: ATTEMPTS },
 ];
 
 /// Brings a database up to date, or refuses one that is newer.
@@ -164,6 +165,29 @@ BEGIN
 END $$",
     "CREATE TRIGGER commands_truncated AFTER TRUNCATE ON workflow_messages
     FOR EACH STATEMENT EXECUTE FUNCTION commands_truncated()",
+];
+
+/// A command that was marked keeps the number of its last claim. If the flag is taken back, claims are counted on from
+/// there: a claim from before must not be taken for one of after. The trigger comes before the update, so that the
+/// number is written with the flag and not in one more version of the row.
+const ATTEMPTS: &[&str] = &[
+    "ALTER TABLE workflow_messages ADD COLUMN attempts BIGINT NOT NULL DEFAULT 0",
+    "DROP TRIGGER command_processed ON workflow_messages",
+    "CREATE OR REPLACE FUNCTION command_processed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.processed THEN
+        DELETE FROM command_deliveries AS d
+        WHERE d.workflow_id = NEW.workflow_id AND d.position = NEW.position
+        RETURNING d.attempts INTO NEW.attempts;
+        NEW.attempts := coalesce(NEW.attempts, OLD.attempts);
+    ELSE
+        INSERT INTO command_deliveries (workflow_id, position, due_ms, attempts) VALUES
+        (NEW.workflow_id, NEW.position, (extract(epoch FROM NEW.created_at) * 1000)::bigint, NEW.attempts);
+    END IF;
+    RETURN NEW;
+END $$",
+    "CREATE TRIGGER command_processed BEFORE UPDATE OF processed ON workflow_messages
+    FOR EACH ROW WHEN (OLD.processed <> NEW.processed) EXECUTE FUNCTION command_processed()",
 ];
 
 /// What a handler's database needs: the commands whose effect it holds.

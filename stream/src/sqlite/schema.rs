@@ -20,6 +20,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 1, name: "messages", statements: MESSAGES },
     Migration { version: 2, name: "deliveries", statements: DELIVERIES },
     Migration { version: 3, name: "deaths", statements: DEATHS },
+    Migration { version: 4, name: "attempts", statements: ATTEMPTS },
 ];
 
 /// The messages. Times are text with milliseconds, in UTC.
@@ -110,6 +111,31 @@ const DEATHS: &[&str] = &[
 BEGIN
     DELETE FROM command_deliveries
     WHERE workflow_id = OLD.workflow_id AND position = OLD.position;
+END",
+];
+
+/// A command that was marked keeps the number of its last claim. If the flag is taken back, claims are counted on from
+/// there: a claim from before must not be taken for one of after.
+const ATTEMPTS: &[&str] = &[
+    "ALTER TABLE workflow_messages ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0",
+    "DROP TRIGGER command_processed",
+    "CREATE TRIGGER command_processed AFTER UPDATE OF processed ON workflow_messages
+WHEN OLD.processed = 0 AND NEW.processed = 1
+BEGIN
+    UPDATE workflow_messages SET attempts = d.attempts FROM command_deliveries AS d
+    WHERE d.workflow_id = NEW.workflow_id AND d.position = NEW.position AND d.attempts > 0
+        AND workflow_messages.workflow_id = NEW.workflow_id
+        AND workflow_messages.position = NEW.position;
+    DELETE FROM command_deliveries
+    WHERE workflow_id = NEW.workflow_id AND position = NEW.position;
+END",
+    "DROP TRIGGER command_unprocessed",
+    "CREATE TRIGGER command_unprocessed AFTER UPDATE OF processed ON workflow_messages
+WHEN OLD.processed = 1 AND NEW.processed = 0
+BEGIN
+    INSERT INTO command_deliveries (workflow_id, position, due_ms, attempts)
+    VALUES (NEW.workflow_id, NEW.position,
+            CAST(round(unixepoch(NEW.created_at, 'subsec') * 1000) AS INTEGER), NEW.attempts);
 END",
 ];
 

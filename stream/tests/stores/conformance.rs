@@ -54,7 +54,8 @@ on_every_database! {
     marking:
         the_flag_is_set_once,
         of_many_that_mark_at_once_one_did,
-        an_unmarked_command_is_pending_and_due_again;
+        an_unmarked_command_is_pending_and_due_again,
+        the_number_of_an_attempt_is_not_given_out_again_after_the_flag_was_taken_back;
     claiming:
         a_lease_keeps_others_out_until_it_ends,
         what_has_been_due_for_longest_is_claimed_first,

@@ -1,17 +1,43 @@
-//! Probes go to public addresses only.
+//! Probes go to public addresses only, and not on and on.
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use serde_json::Value;
 use thunderhead_sim::Trace;
 
-use super::facts::{Fact, facts};
+use super::facts::{Fact, facts, probe, rows};
 use crate::promise::{Finding, Promise};
 
 pub static PUBLIC: Promise = Promise::always(
     "no probe goes to a forbidden address",
-    "no request, not even after a redirect, goes to an address or a name inside a network",
+    "no request, not even after a redirect or by a public name, goes to an address or a name inside a network",
     public,
 );
+
+pub static FEW: Promise = Promise::always(
+    "a probe follows few redirects",
+    "no probe that is saved has followed more than five redirects",
+    few,
+);
+
+/// How many redirects a probe may follow.
+const REDIRECTS_MAX: usize = 5;
+
+fn few(trace: &Trace) -> Result<(), Finding> {
+    for (at, _, changes) in rows(trace) {
+        for (_, saved) in changes.iter().filter_map(probe) {
+            let Some(saved) = saved else { continue };
+            let envelope: Value = serde_json::from_str(saved.envelope).unwrap_or_default();
+            let followed = envelope["redirects"].as_array().map_or(0, Vec::len);
+            if followed > REDIRECTS_MAX {
+                let (side, of) = (saved.side, saved.comparison);
+                let message = format!("the {side} probe of {of} has followed {followed} redirects");
+                return Err(Finding::at(at, message));
+            }
+        }
+    }
+    Ok(())
+}
 
 fn public(trace: &Trace) -> Result<(), Finding> {
     for (at, fact) in facts(trace) {
@@ -107,7 +133,20 @@ fn without_port(host: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::promises::comparisons::mutants::Story;
+    use crate::promises::comparisons::mutants::{Story, id};
+
+    #[test]
+    fn a_probe_that_has_gone_on_and_on_is_rejected() {
+        let after = |redirects: usize| {
+            let envelope = serde_json::json!({ "redirects": vec!["/"; redirects] }).to_string();
+            let mut story = Story::default();
+            story.created(&[1]).turn(|turn| turn.probe_with(1, "left", 5, &envelope));
+            few(&story.trace())
+        };
+        assert_eq!(after(5), Ok(()));
+        let message = format!("the left probe of {} has followed 6 redirects", id(1));
+        assert_eq!(after(6), Err(Finding::at(1, message)));
+    }
 
     #[test]
     fn a_request_to_the_inside_is_rejected_and_others_are_not() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
 use thunderhead_sim::sqlite::{RowChange, Value};
 
 use super::facts::comparison;
@@ -33,6 +34,26 @@ impl<'a> Statuses<'a> {
     /// One that runs, if there is any.
     pub fn running(&self) -> Option<&'a str> {
         self.0.iter().find(|(_, status)| **status == "running").map(|(id, _)| *id)
+    }
+}
+
+/// Which comparison a result is of. Results are told apart by their explanations, of which no two are alike.
+#[derive(Debug, Default)]
+pub struct Results<'a>(BTreeMap<String, &'a str>);
+
+impl<'a> Results<'a> {
+    /// Learns from a change.
+    pub fn learn(&mut self, change: &'a RowChange) {
+        let Some((_, Some(after))) = comparison(change) else { return };
+        if let Some(result) = after.result {
+            let result: Json = serde_json::from_str(result).unwrap_or_default();
+            self.0.insert(result.to_string(), after.id);
+        }
+    }
+
+    /// The comparison that an entry of a history tells of.
+    pub fn told(&self, entry: &Json) -> Option<&'a str> {
+        self.0.get(&entry["result"].to_string()).copied()
     }
 }
 

@@ -85,6 +85,12 @@ impl Story {
         self.turn(|turn| turn.set_with(n, "completed", |told, _| *told = Some(result)))
     }
 
+    /// Comparison `n` completes with a result that is unlike all others.
+    pub fn explained(&mut self, n: u32) -> &mut Story {
+        let result: &str = json!({ "of": n }).to_string().leak();
+        self.turn(|turn| turn.set_with(n, "completed", |told, _| *told = Some(result)))
+    }
+
     pub fn failed(&mut self, n: u32) -> &mut Story {
         self.turn(|turn| turn.set(n, "failed"))
     }
@@ -123,6 +129,12 @@ impl Story {
         self.asked(call, Request::new("POST", "/compare", body.to_string()))
     }
 
+    /// Somebody asks for another number of comparisons to be kept.
+    pub fn set_keep(&mut self, call: u32, authorization: &str, keep: u32) -> &mut Story {
+        let request = Request::new("PUT", "/keep", json!({ "keep": keep }).to_string());
+        self.asked(call, request.with_header("authorization", authorization))
+    }
+
     /// A client asks where comparison `n` stands.
     pub fn ask(&mut self, call: u32, n: u32) -> &mut Story {
         self.asked(call, Request::new("GET", &format!("/compare/{}", id(n)), ""))
@@ -155,7 +167,8 @@ impl Story {
 
     /// The model is asked to explain comparison `n` with others in view.
     pub fn prompt(&mut self, n: u32, past: &[u32]) -> &mut Story {
-        let past: Vec<_> = past.iter().map(|n| json!({ "comparisonId": id(*n) })).collect();
+        let past: Vec<_> =
+            past.iter().map(|n| json!({ "status": "completed", "result": { "of": n } })).collect();
         self.prompt_text(&json!({ "comparisonId": id(n), "history": past }).to_string())
     }
 
@@ -235,11 +248,15 @@ impl Turn {
     }
 
     pub fn probe(self, n: u32, side: &str, ts: i64) -> Turn {
+        self.probe_with(n, side, ts, ENVELOPE)
+    }
+
+    pub fn probe_with(self, n: u32, side: &str, ts: i64, envelope: &str) -> Turn {
         let row = vec![
             ("comparison_id".into(), Value::from(id(n))),
             ("ts".into(), Value::Integer(ts)),
             ("side".into(), Value::from(side)),
-            ("envelope_json".into(), Value::from(ENVELOPE)),
+            ("envelope_json".into(), Value::from(envelope)),
         ];
         let key = format!("{}:{side}:{ts}", id(n));
         self.change("probes", key, Some(row))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use thunderhead_sim::Trace;
 
+use super::contents::Results;
 use super::facts::{Fact, comparison, facts};
 use crate::promise::{Finding, Promise};
 
@@ -16,10 +17,12 @@ pub static NEWEST_FIRST: Promise = Promise::always(
 
 fn newest_first(trace: &Trace) -> Result<(), Finding> {
     let mut created: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut results = Results::default();
     let mut asked = BTreeSet::new();
     for (at, fact) in facts(trace) {
         let told = match fact {
             Fact::Rows { changes, .. } => {
+                changes.iter().for_each(|change| results.learn(change));
                 for (before, after) in changes.iter().filter_map(comparison) {
                     if let (None, Some(new)) = (before, after) {
                         let number = created.len();
@@ -38,9 +41,15 @@ fn newest_first(trace: &Trace) -> Result<(), Finding> {
             Fact::Fetched { to: "model", request } => read(request.body.bytes())["history"].take(),
             _ => continue,
         };
-        let ids = told.as_array().into_iter().flatten().map(|past| past["comparisonId"].as_str());
-        let places: Vec<Option<usize>> =
-            ids.map(|id| created.get(id.unwrap_or_default()).copied()).collect();
+        let mut entries = told.as_array().into_iter().flatten();
+        let of = |entry: &Value| results.told(entry).and_then(|id| created.get(id).copied());
+        if let Some(unknown) = entries.clone().find(|entry| of(entry).is_none()) {
+            return Err(Finding::at(at, format!("a history tells of what never was: {unknown}")));
+        }
+        if let Some(entry) = entries.clone().find(|entry| entry["status"] != "completed") {
+            return Err(Finding::at(at, format!("a history tells of no completed one: {entry}")));
+        }
+        let places: Vec<Option<usize>> = entries.by_ref().map(of).collect();
         if !places.is_sorted_by(|newer, older| newer > older) {
             return Err(Finding::at(at, format!("a history is told in another order: {told}")));
         }
@@ -60,16 +69,29 @@ mod tests {
     #[test]
     fn a_history_in_another_order_is_rejected_where_it_is_told() {
         let mut story = Story::default();
-        story.created(&[1, 2, 3]).prompt(3, &[2, 1]);
+        story.created(&[1, 2, 3]).explained(1).explained(2).prompt(3, &[2, 1]);
         assert_eq!(newest_first(&story.trace()), Ok(()));
         story.prompt(3, &[1, 2]);
-        assert_eq!(newest_first(&story.trace()).unwrap_err().event, Some(2));
+        assert_eq!(newest_first(&story.trace()).unwrap_err().event, Some(4));
     }
 
     #[test]
     fn a_history_that_repeats_one_is_rejected() {
         let mut story = Story::default();
-        story.created(&[1, 2]).prompt(2, &[1, 1]);
+        story.created(&[1, 2]).explained(1).prompt(2, &[1, 1]);
         assert!(newest_first(&story.trace()).is_err());
+    }
+
+    #[test]
+    fn a_history_of_what_never_was_or_has_not_completed_is_rejected() {
+        let mut story = Story::default();
+        story.created(&[1, 2]).prompt(2, &[1]);
+        let finding = newest_first(&story.trace()).unwrap_err();
+        assert!(finding.message.contains("never was"), "{}", finding.message);
+        let mut story = Story::default();
+        story.created(&[1, 2]).explained(1);
+        story.prompt_text(r#"{"history":[{"status":"failed","result":{"of":1}}]}"#);
+        let finding = newest_first(&story.trace()).unwrap_err();
+        assert!(finding.message.contains("no completed one"), "{}", finding.message);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use thunderhead_sim::Trace;
 
+use super::contents::Results;
 use super::facts::{Fact, comparison, facts, key_of};
 use crate::promise::{Finding, Promise};
 
@@ -18,9 +19,11 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
     let mut first = BTreeMap::new();
     let mut of_key = BTreeMap::new();
     let mut key_of_pair = BTreeMap::new();
+    let mut results = Results::default();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Rows { store, changes } => {
+                changes.iter().for_each(|change| results.learn(change));
                 for (_, after) in changes.iter().filter_map(comparison) {
                     let Some(after) = after else { continue };
                     let key = key_of(after.id);
@@ -41,7 +44,7 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
                 let id = prompt["comparisonId"].as_str().unwrap_or_default();
                 let history = prompt["history"].as_array().map_or(&[][..], Vec::as_slice);
                 for past in history {
-                    let past = past["comparisonId"].as_str().unwrap_or_default();
+                    let Some(past) = results.told(past) else { continue };
                     if key_of(past) != key_of(id) {
                         let message = format!("{id} is explained by {past}, of another pair");
                         return Err(Finding::at(at, message));
@@ -64,6 +67,7 @@ mod tests {
         let mut story = Story::default();
         story
             .created(&[1, 2])
+            .explained(1)
             .prompt(2, &[1])
             .elsewhere()
             .turn(|turn| turn.create_of(OTHER, "k2:1"));
@@ -93,8 +97,9 @@ mod tests {
     #[test]
     fn a_history_of_another_pair_is_rejected() {
         let mut story = Story::default();
-        story.prompt_text(r#"{"comparisonId":"k:1","history":[{"comparisonId":"k2:1"}]}"#);
+        story.created(&[1]).explained(1);
+        story.prompt_text(r#"{"comparisonId":"k2:1","history":[{"result":{"of":1}}]}"#);
         let finding = apart(&story.trace()).unwrap_err();
-        assert_eq!(finding.message, "k:1 is explained by k2:1, of another pair");
+        assert_eq!(finding.message, "k2:1 is explained by k:1, of another pair");
     }
 }

@@ -15,9 +15,13 @@ pub static COMPLETED: Promise =
 pub static FAILED: Promise = Promise::sometimes(
     "a redirect into a network fails a comparison",
     "some site redirects to an address that is not public, and the comparison fails for it",
-    |trace| {
-        becomes(trace, |after| after.error.is_some_and(|error| error.contains("is not public")))
-    },
+    redirected_inside,
+);
+
+pub static RESOLVED_INSIDE: Promise = Promise::sometimes(
+    "a name that leads into a network fails a comparison",
+    "some public name resolves to an address that is not public, and the comparison fails for it",
+    resolved_inside,
 );
 
 pub static EVICTED_RUNNING: Promise = Promise::sometimes(
@@ -49,6 +53,21 @@ pub static HISTORY_USED: Promise = Promise::sometimes(
     "a comparison is explained with an earlier one of its pair in view",
     history_used,
 );
+
+/// How an error begins to tell that a public name leads inside.
+const RESOLVED: &str = "resolves inside";
+
+fn redirected_inside(trace: &Trace) -> bool {
+    fails_for(trace, |why| why.contains("is not public") && !why.contains(RESOLVED))
+}
+
+fn resolved_inside(trace: &Trace) -> bool {
+    fails_for(trace, |why| why.contains(RESOLVED))
+}
+
+fn fails_for(trace: &Trace, why: impl Fn(&str) -> bool) -> bool {
+    becomes(trace, |after| after.error.is_some_and(&why))
+}
 
 fn becomes(trace: &Trace, what: impl Fn(&Comparison) -> bool) -> bool {
     let mut changes = rows(trace).flat_map(|(_, _, changes)| changes).filter_map(comparison);
@@ -121,6 +140,19 @@ mod tests {
         story.created(&[1]);
         assert!(!becomes(&story.trace(), |after| after.status == "completed"));
         assert!(becomes(&story.completed(1).trace(), |after| after.status == "completed"));
+    }
+
+    #[test]
+    fn a_failure_is_told_by_its_cause() {
+        let failed = |error: &'static str| {
+            let mut story = Story::default();
+            story.created(&[1]);
+            story.turn(|turn| turn.set_with(1, "failed", |_, told| *told = Some(error)));
+            (redirected_inside(&story.trace()), resolved_inside(&story.trace()))
+        };
+        assert_eq!(failed("169.254.169.254 is not public: link-local"), (true, false));
+        assert_eq!(failed("a.example resolves inside: 10.0.0.1 is not public"), (false, true));
+        assert_eq!(failed("lost"), (false, false));
     }
 
     #[test]

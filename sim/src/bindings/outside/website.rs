@@ -7,36 +7,39 @@ use std::time::Duration;
 use crate::bindings::cloud::Cloud;
 use crate::engine::env::Env;
 use crate::protocol::http::{Request, Response};
-use crate::values::body::Body;
-
-/// The answer of a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Page {
-    /// 200 with this body.
-    Content(Body),
-    /// 302 to another path, which is the body of the answer.
-    Redirect(Arc<str>),
-    /// This status with an empty body.
-    Status(u16),
-}
 
 /// A website with its pages.
+///
+/// ```
+/// use thunderhead_sim::Response;
+/// use thunderhead_sim::outside::Website;
+///
+/// let site = Website::default()
+///     .page("/", Response::new(200, "Welcome.").with_header("content-type", "text/plain"))
+///     .redirect("/old", 301, "/");
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Website {
-    pages: BTreeMap<Arc<str>, Page>,
+    pages: BTreeMap<Arc<str>, Response>,
 }
 
 /// How long a slow answer takes.
 const SLOW: Duration = Duration::from_secs(20);
 
 impl Website {
-    /// Adds a page.
-    pub fn page(mut self, path: &str, page: Page) -> Website {
-        self.pages.insert(path.into(), page);
+    /// Adds a page: the answer to its path, query included.
+    pub fn page(mut self, path: &str, answer: Response) -> Website {
+        self.pages.insert(path.into(), answer);
         self
     }
 
-    /// Adds the site outside the cloud. During the storm it may be slow, or answer 503 or 429, as drawn.
+    /// Adds a page that leads elsewhere: an answer with this status and a `location`.
+    pub fn redirect(self, path: &str, status: u16, location: &str) -> Website {
+        self.page(path, Response::new(status, "").with_header("location", location))
+    }
+
+    /// Adds the site outside the cloud, under a name or an address. During the storm it may be slow, or answer 503 or
+    /// 429, as drawn.
     pub fn mount(self, cloud: &mut Cloud, name: &str) {
         cloud.outside(name, move |env: Env, request: Request| {
             let page = self.pages.get(&*request.path).cloned();
@@ -47,12 +50,7 @@ impl Website {
                     3 => return Ok(Response::new(429, "")),
                     _ => {}
                 }
-                Ok(match page {
-                    Some(Page::Content(body)) => Response::new(200, body),
-                    Some(Page::Redirect(to)) => Response::new(302, &*to),
-                    Some(Page::Status(status)) => Response::new(status, ""),
-                    None => Response::new(404, ""),
-                })
+                Ok(page.unwrap_or_else(|| Response::new(404, "")))
             }
         });
     }

@@ -131,11 +131,7 @@ impl EnvPairDo {
 
     async fn get_comparisons_for_history(&self, limit: u32) -> Result<Body, Error> {
         let rows = self.db.run(HISTORY, vec![limit.into()]).await?;
-        let states = rows.iter().map(|row| {
-            let mut told = state(&row[1..]);
-            told["comparisonId"] = json!(row[0].as_str());
-            told
-        });
+        let states = rows.iter().map(|row| state(&row[1..]));
         Ok(json::write(&states.collect::<Vec<Json>>()))
     }
 

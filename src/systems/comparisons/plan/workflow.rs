@@ -2,15 +2,18 @@
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::workflow::WorkflowEvent;
-use thunderhead_sim::{Body, Env, Error, Request, Step, Stub};
+use thunderhead_sim::{Body, Env, Error, Step, Stub};
 
+use crate::systems::comparisons::connector::get_anywhere;
 use crate::systems::comparisons::diff::EnvDiff;
 use crate::systems::comparisons::envelope::{
-    BodyFacts, Redirect, Routing, SignalEnvelope, Timing, head_and_content,
+    BodyFacts, Redirect, Routing, SignalEnvelope, Timing, kept_headers,
 };
 use crate::systems::comparisons::explainer::explain;
 use crate::systems::comparisons::names::ENVPAIR_DO;
+use crate::systems::comparisons::probe::is_redirect;
 use crate::systems::comparisons::ring::ms;
+use crate::systems::comparisons::target::{Refused, Target};
 use crate::systems::comparisons::wire::{Comparison, FailComparison, SaveProbe, SaveResult, Side};
 use crate::systems::json;
 
@@ -91,28 +94,26 @@ async fn probe_step(
 
 /// Follows redirects by hand, wherever they lead: only what was asked for is validated.
 async fn probe(env: &Env, url: &str) -> Result<SignalEnvelope, Error> {
-    let mut at = url::Url::parse(url).map_err(|error| Error::app(error.to_string()))?;
+    let refused = |why: Refused| Error::app(why.to_string());
+    let mut at = Target::parse(url).map_err(refused)?;
     let started = env.now();
     let mut redirects = Vec::new();
     loop {
-        let host = at.host_str().unwrap_or_default().to_string();
-        let answer = env.fetch(&host, Request::new("GET", at.path(), "")).await?;
-        if !matches!(answer.status, 301 | 302 | 303 | 307 | 308) || redirects.len() == 5 {
-            let (headers, content) = head_and_content(&answer.body);
-            let landing = at.path().to_string();
-            let secure = at.scheme() == "https";
+        let answer = get_anywhere(env, &at).await?;
+        let location = answer.headers.get("location").filter(|_| is_redirect(answer.status));
+        let location = location.filter(|_| redirects.len() < 5);
+        let Some(location) = location else {
+            let landing = at.path_and_query();
             return Ok(SignalEnvelope {
                 status: answer.status,
-                headers,
+                headers: kept_headers(&answer.headers),
                 redirects,
-                routing: Routing { final_url: at.to_string(), landing, secure },
+                routing: Routing { final_url: at.as_str().into(), landing, secure: at.is_secure() },
                 timing: Timing { total_ms: (env.now() - started).as_millis() as u64 },
-                body: BodyFacts::of(content),
+                body: BodyFacts::of(answer.body.bytes()),
             });
-        }
-        at = at
-            .join(answer.body.text().unwrap_or_default())
-            .map_err(|error| Error::app(error.to_string()))?;
-        redirects.push(Redirect { status: answer.status, to: at.path().to_string() });
+        };
+        at = at.follow_unchecked(location).map_err(refused)?;
+        redirects.push(Redirect { status: answer.status, to: at.path_and_query() });
     }
 }

@@ -13,6 +13,8 @@ use super::placed;
 pub struct Model {
     messages: BTreeMap<Key, Message>,
     deliveries: BTreeMap<Key, Delivery>,
+    /// How often those were claimed that are processed.
+    attempts: BTreeMap<Key, i64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -114,11 +116,14 @@ impl Model {
             return false;
         }
         (message.processed, message.processed_at) = (Some(flag), at);
-        let delivery = Delivery { due: message.created_at, ..Delivery::default() };
-        match flag {
-            true => self.deliveries.remove(key),
-            false => self.deliveries.insert(key.clone(), delivery),
-        };
+        if flag {
+            let delivery = self.deliveries.remove(key).unwrap_or_default();
+            self.attempts.insert(key.clone(), delivery.attempts);
+        } else {
+            let attempts = self.attempts.remove(key).unwrap_or_default();
+            let delivery = Delivery { due: message.created_at, attempts, ..Delivery::default() };
+            self.deliveries.insert(key.clone(), delivery);
+        }
         true
     }
 

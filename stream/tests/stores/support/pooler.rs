@@ -29,11 +29,17 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Starts a pooler, and waits until it answers. Panics with what to do when that is impossible.
+    /// Starts a pooler with two connections of the server for all of ours, each of them as new after every transaction.
     pub async fn start(cluster: &Cluster) -> Pooler {
+        Pooler::start_with(cluster, 2, FORGETFUL).await
+    }
+
+    /// Starts a pooler with so many connections of the server for each database, and waits until it answers. Panics
+    /// with what to do when that is impossible.
+    pub async fn start_with(cluster: &Cluster, size: u32, more: &str) -> Pooler {
         let directory = empty_directory("pooler").unwrap_or_else(|error| panic!("{error}"));
-        fs::write(directory.join("pgbouncer.ini"), settings(&directory, cluster.directory()))
-            .expect("the directory is ours");
+        let settings = settings(&directory, cluster.directory(), size, more);
+        fs::write(directory.join("pgbouncer.ini"), settings).expect("the directory is ours");
         let mut command = Command::new("sh");
         command.args(["-c", SUPERVISOR, "supervisor"]).arg(program()).arg(&directory);
         as_owner(&mut command, &directory).unwrap_or_else(|error| panic!("{error}"));
@@ -63,8 +69,13 @@ impl Drop for Pooler {
     }
 }
 
-/// Two connections of the server for all of ours; each is as new after every transaction.
-fn settings(directory: &Path, server: &Path) -> String {
+/// Nothing of a session outlives its transaction, and a connection that is not used ends.
+const FORGETFUL: &str = "server_idle_timeout = 1
+server_reset_query = DISCARD ALL
+server_reset_query_always = 1
+";
+
+fn settings(directory: &Path, server: &Path, size: u32, more: &str) -> String {
     format!(
         "[databases]
 * = host={} user=postgres
@@ -73,12 +84,9 @@ unix_socket_dir = {}
 listen_port = {SOCKET}
 auth_type = any
 pool_mode = transaction
-default_pool_size = 2
+default_pool_size = {size}
 max_client_conn = 1000
-server_idle_timeout = 1
-server_reset_query = DISCARD ALL
-server_reset_query_always = 1
-",
+{more}",
         server.display(),
         directory.display()
     )

@@ -156,7 +156,7 @@ impl History {
 }
 
 /// What R2 makes of a put.
-fn object(put: &r2::Op) -> Object {
+pub fn object(put: &r2::Op) -> Object {
     let mut store = r2::R2::new();
     store.create_bucket(put.bucket(), r2::BucketConfig::default()).expect("a good name");
     let reply = store.apply(Time::ZERO, put).reply.expect("stored");

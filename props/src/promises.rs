@@ -12,6 +12,7 @@
 mod commands;
 mod comparisons;
 mod generations;
+mod part;
 mod relay;
 mod uploads;
 

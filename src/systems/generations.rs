@@ -4,6 +4,7 @@
 //! Route → object (storage, alarm, watch message) → provider → object → R2 → D1. `generation.rs` is
 //! where it is decided what happens next, `job.rs` what happens to one artifact.
 
+mod artifact;
 mod generation;
 mod job;
 mod library;

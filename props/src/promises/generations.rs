@@ -8,6 +8,7 @@ mod ends;
 mod facts;
 #[cfg(test)]
 mod mutants;
+mod served;
 mod sometimes;
 mod webhooks;
 
@@ -32,6 +33,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &answers::STRANGERS,
     &answers::TOLD,
     &webhooks::FORGED,
+    &served::AS_IT_IS,
     &sometimes::SOME_FAIL,
     &sometimes::ALL_FAIL,
     &sometimes::TIMED_OUT,
@@ -44,4 +46,5 @@ pub const GENERATIONS: &[&Promise] = &[
     &sometimes::SWEPT,
     &sometimes::REPEATED,
     &sometimes::SUBSCRIBED,
+    &sometimes::FETCHED,
 ];

@@ -58,6 +58,7 @@ const TAG: &str = "INSERT INTO tags (tag, target_type, target_id)
   VALUES (?, 'generation', ?) ON CONFLICT DO NOTHING";
 const MADE: &str = "SELECT id FROM artifacts WHERE generation_id = ?";
 const GENERATION: &str = "SELECT * FROM generations WHERE id = ?";
+const ARTIFACT: &str = "SELECT * FROM artifacts WHERE id = ?";
 const ARTIFACTS_OF: &str = "SELECT * FROM artifacts WHERE generation_id = ? ORDER BY id";
 const GENERATIONS_TAGGED: &str = "SELECT g.* FROM tags t JOIN generations g ON g.id = t.target_id
   WHERE t.tag = ? AND t.target_type = 'generation' ORDER BY g.id";
@@ -142,6 +143,12 @@ pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec
 /// A generation that is finished.
 pub async fn generation(env: &Env, id: &str) -> Result<Option<Json>, Error> {
     let rows = select(env, GENERATION, id).await?;
+    Ok(rows.into_iter().next())
+}
+
+/// An artifact that is stored.
+pub async fn artifact(env: &Env, id: &str) -> Result<Option<Json>, Error> {
+    let rows = select(env, ARTIFACT, id).await?;
     Ok(rows.into_iter().next())
 }
 

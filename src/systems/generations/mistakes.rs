@@ -65,4 +65,6 @@ mistakes! {
         breaks nothing;
     BUSY_IS_FINAL = "busy-is-final", "a provider that is busy is taken for one that refuses",
         breaks "every artifact is tried";
+    NEVER_MODIFIED = "never-modified", "a client that has any bytes is told that they are the artifact's",
+        breaks "an artifact is served as it is";
 }

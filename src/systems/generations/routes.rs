@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use thunderhead_sim::{Env, Error, Request, Response, Stub};
 
+use super::artifact;
 use super::generation::Heard;
 use super::library;
 use super::mistakes;
@@ -15,6 +16,8 @@ use crate::systems::json;
 /// - `POST /generations {model, input, count, tags, idempotencyKey?, timeoutSeconds?}` → 201 `{id}`
 /// - `GET /generations/ID` → 200 `{status: active | ready | failed, …}`, 404 unknown
 /// - `GET /generations?tag=TAG`, `GET /artifacts?generation=ID`, `GET /artifacts?tag=TAG` → 200, rows
+/// - `GET /artifacts/ID` → 200, a row, 404 unknown
+/// - `GET /artifacts/ID/bytes` → 200, 206, 304, 400, 404, 412, 416
 /// - `POST /webhook?generation_id=ID`, signed → 200, 401 not from the provider or too old, 404 unknown, 410 settled
 pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let (path, query) = request.path.split_once('?').unwrap_or((&*request.path, ""));
@@ -31,6 +34,8 @@ pub async fn serve(env: Env, request: Request) -> Result<Response, Error> {
         ("GET", ["artifacts"], Some(("tag", tag))) => {
             library::artifacts_tagged(&env, tag).await.map(|rows| listed(&rows))
         }
+        ("GET", ["artifacts", id], None) => artifact::get(&env, id).await,
+        ("GET", ["artifacts", id, "bytes"], None) => artifact::bytes(&env, id, &request).await,
         ("POST", ["webhook"], Some(("generation_id", id))) => webhook(&env, id, &request).await,
         _ => Ok(Response::new(404, "")),
     };

@@ -19,6 +19,7 @@ const POLLS: u32 = 12;
 
 /// - `POST /poll` with a request for a generation asks for it, and polls until it is over
 /// - `POST /watch` asks for it and listens on a socket
+/// - `POST /fetch` asks for it, polls, and fetches the bytes of its artifacts
 pub fn mount(cloud: &mut Cloud) {
     cloud.outside(STUDIO, serve);
 }
@@ -28,6 +29,10 @@ async fn serve(env: Env, request: Request) -> Result<Response, Error> {
     let (inner, theirs) = (env.clone(), id.clone());
     match &*request.path {
         "/poll" => drop(env.spawn(async move { poll(&inner, &theirs).await })),
+        "/fetch" => drop(env.spawn(async move {
+            poll(&inner, &theirs).await;
+            fetch(&inner, &theirs).await;
+        })),
         "/watch" => drop(env.spawn(async move { watch(&inner, &theirs).await })),
         _ => return Ok(Response::new(404, "")),
     }
@@ -60,6 +65,31 @@ async fn poll(env: &Env, id: &str) {
     }
 }
 
+/// Fetches every artifact of a generation: all of it, because what is in the cache is something else; then not again,
+/// because it is in the cache; then a part.
+async fn fetch(env: &Env, id: &str) {
+    let Some(rows) = get(env, &format!("/artifacts?generation={id}"), ("", "")).await else {
+        return;
+    };
+    let rows: Vec<Json> = json::read(&rows.body).unwrap_or_default();
+    for row in rows {
+        let path = format!("/artifacts/{}/bytes", row["id"].as_str().unwrap_or_default());
+        let whole = get(env, &path, ("if-none-match", "\"something-else\"")).await;
+        let etag = whole.as_ref().and_then(|whole| whole.headers.get("etag"));
+        if let Some(etag) = etag {
+            get(env, &path, ("if-none-match", etag)).await;
+        }
+        get(env, &path, ("range", "bytes=2-5")).await;
+    }
+}
+
+/// Asks for something, with a header unless its name is empty.
+async fn get(env: &Env, path: &str, (name, value): (&str, &str)) -> Option<Response> {
+    let request = Request::new("GET", path, "");
+    let request = if name.is_empty() { request } else { request.with_header(name, value) };
+    env.fetch(WEB, request).await.ok()
+}
+
 /// A connection that is lost may have lost messages with it, so every new one begins with asking.
 async fn watch(env: &Env, id: &str) {
     loop {
@@ -79,8 +109,8 @@ async fn watch(env: &Env, id: &str) {
 }
 
 async fn is_over(env: &Env, id: &str) -> bool {
-    let request = Request::new("GET", &format!("/generations/{id}"), "");
-    let Ok(response) = env.fetch(WEB, request).await else { return false };
+    let asked = get(env, &format!("/generations/{id}"), ("", "")).await;
+    let Some(response) = asked else { return false };
     let answer: Json = json::read(&response.body).unwrap_or_default();
     response.status == 404 || matches!(answer["status"].as_str(), Some("ready" | "failed"))
 }

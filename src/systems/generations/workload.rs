@@ -14,6 +14,8 @@ const MODELS: [&str; 3] = ["image-1", "image-2", "video-1"];
 const TAGS: [&str; 3] = ["cats", "rain", "draft"];
 /// Some are over in the middle of a storm, and some long after it.
 const TIMEOUTS: [Option<u64>; 6] = [None, None, Some(8), Some(25), Some(50), Some(3_000)];
+/// What clients do until a generation is over, and then.
+const HOW: [&str; 6] = ["/poll", "/poll", "/poll", "/fetch", "/watch", "/watch"];
 const NOBODY: &str = "01234567-89ab-7def-8123-456789abcdef";
 
 /// Up to three generations, with what goes around them.
@@ -23,7 +25,7 @@ pub fn workload(rng: &mut Rng) -> Vec<ClientRequest> {
     for turn in 0..1 + rng.below(3) {
         at += GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize];
         let order = order(rng, turn);
-        let how = if rng.chance(300) { "/watch" } else { "/poll" };
+        let how = HOW[rng.below(HOW.len() as u32) as usize];
         let send = |at| {
             let send = ClientRequest::new(Time::from_ms(at), "POST", how, order.clone());
             ClientRequest { to: Some(STUDIO.into()), ..send }

@@ -16,6 +16,8 @@ pub struct Contents<'a> {
     /// The tags of each generation.
     pub tags: BTreeMap<&'a str, BTreeSet<&'a str>>,
     pub bucket: BTreeMap<&'a str, &'a Body>,
+    /// The ETag of each artifact that is in the bucket.
+    pub etags: BTreeMap<&'a str, &'a str>,
 }
 
 /// A generation as its row has it.
@@ -39,10 +41,14 @@ impl<'a> Contents<'a> {
     pub fn learn(&mut self, at: Time, fact: &Fact<'a>) {
         match fact {
             Fact::Library(changes) => changes.iter().for_each(|change| self.change(at, change)),
-            Fact::Put { artifact, body } => drop(self.bucket.insert(artifact, body)),
+            Fact::Put { artifact, body, etag } => {
+                self.bucket.insert(artifact, body);
+                self.etags.insert(artifact, etag);
+            }
             Fact::Deleted(artifacts) => {
                 for artifact in artifacts {
                     self.bucket.remove(artifact);
+                    self.etags.remove(artifact);
                 }
             }
             _ => {}

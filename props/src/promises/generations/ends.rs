@@ -113,7 +113,7 @@ fn is_final(trace: &Trace) -> Result<(), Finding> {
                 let mut ids = changes.iter().filter(settled).filter_map(generation_of);
                 ids.find(|id| contents.generations.contains_key(id))
             }
-            Fact::Put { artifact, body } => (contents.bucket.get(artifact))
+            Fact::Put { artifact, body, .. } => (contents.bucket.get(artifact))
                 .filter(|before| before != &body)
                 .and_then(|_| contents.artifacts.get(artifact).copied()),
             Fact::Deleted(artifacts) => {

@@ -43,7 +43,7 @@ pub enum Fact<'a> {
     /// An object is about to write to the bucket.
     Putting { generation: &'a str, artifact: &'a str },
     /// The bytes of an artifact were written to the bucket.
-    Put { artifact: &'a str, body: &'a Body },
+    Put { artifact: &'a str, body: &'a Body, etag: &'a str },
     /// These artifacts were deleted from the bucket.
     Deleted(Vec<&'a str>),
     /// An object has told its subscribers something.
@@ -107,8 +107,8 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
         },
         EventKind::Return { call, .. } => object.map(|_| Fact::Replied { call: *call })?,
         EventKind::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
-            (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(_)))) => {
-                Fact::Put { artifact: key.strip_prefix(KEY)?, body }
+            (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(object)))) => {
+                Fact::Put { artifact: key.strip_prefix(KEY)?, body, etag: &object.etag }
             }
             (Op::R2(op @ r2::Op::Delete { .. }), Ok(_)) => {
                 Fact::Deleted(op.keys().iter().filter_map(|key| key.strip_prefix(KEY)).collect())

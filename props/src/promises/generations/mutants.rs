@@ -6,10 +6,10 @@ use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
 use thunderhead_sim::{EventKind, Fault, Op, Reply, Request, Response, Trace, r2};
 
-use crate::mutant::History;
+use crate::mutant::{History, object as stored};
 
 /// A history made by hand: of generation `g`, unless it says otherwise. The first entry has index 0.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Story(History);
 
 impl Story {
@@ -72,6 +72,21 @@ impl Story {
             status,
             &json!({ "status": told }),
         )
+    }
+
+    /// A client fetches an artifact, with a header unless its name is empty, and is answered.
+    pub fn fetches(
+        &mut self,
+        call: u32,
+        artifact: &str,
+        (name, value): (&str, &str),
+        response: Response,
+    ) -> &mut Story {
+        let request = Request::new("GET", &format!("/artifacts/{artifact}/bytes"), "");
+        let request = if name.is_empty() { request } else { request.with_header(name, value) };
+        self.0.begins(call, Op::Fetch { to: "web".into(), request });
+        self.0.ends_as("web", call, Reply::Fetch(response));
+        self
     }
 
     /// A webhook comes, and is answered.
@@ -177,6 +192,11 @@ impl Story {
     pub fn written(&mut self, id: &str, status: &str, count: i64) -> &mut Story {
         self.library(&[row_generation(id, status, count)])
     }
+}
+
+/// The ETag that R2 gives these bytes.
+pub fn etag_of(bytes: &str) -> String {
+    stored(&r2::Op::put("media", "artifacts/a", bytes)).etag.to_string()
 }
 
 fn object(generation: &str) -> String {

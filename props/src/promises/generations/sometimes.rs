@@ -7,6 +7,8 @@ use thunderhead_sim::Trace;
 use super::contents::Contents;
 use super::ends::deadline;
 use super::facts::{Fact, facts, given, json};
+use super::served::fetched;
+use crate::history::served;
 use crate::promise::Promise;
 
 pub static SOME_FAIL: Promise = Promise::sometimes(
@@ -78,6 +80,12 @@ pub static SUBSCRIBED: Promise = Promise::sometimes(
     "a subscriber hears of the end",
     "an object tells a connected client that its generation is over",
     subscribed,
+);
+
+pub static FETCHED: Promise = Promise::sometimes(
+    "an artifact is fetched whole, in part and not again",
+    "the bytes of artifacts are answered with 200, 206 and 304",
+    fetched_all_ways,
 );
 
 /// Whether some generation ends with fewer artifacts than asked for, and so many.
@@ -204,9 +212,16 @@ fn subscribed(trace: &Trace) -> bool {
     })
 }
 
+fn fetched_all_ways(trace: &Trace) -> bool {
+    let answers = served(trace, "web").filter(|(_, request, _)| fetched(request).is_some());
+    let statuses: BTreeSet<u16> = answers.map(|(.., response)| response.status).collect();
+    [200, 206, 304].iter().all(|status| statuses.contains(status))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value as Json, json};
+    use thunderhead_sim::Response;
 
     use super::*;
     use crate::promises::generations::mutants::Story;
@@ -262,6 +277,17 @@ mod tests {
         assert!(!stray(&story.trace(), 404));
         assert!(stray(&story.webhook(3, "h", 404).trace(), 404));
         assert!(!stray(&story.trace(), 410) && stray(&story.webhook(4, "g", 410).trace(), 410));
+    }
+
+    #[test]
+    fn an_artifact_that_is_fetched_in_every_way_is_seen() {
+        let mut story = Story::given(&two());
+        story.made("a");
+        for (call, status) in [(1, 200), (2, 404), (3, 206)] {
+            story.fetches(call, "a", ("", ""), Response::new(status, ""));
+        }
+        assert!(!fetched_all_ways(&story.trace()));
+        assert!(fetched_all_ways(&story.fetches(4, "a", ("", ""), Response::new(304, "")).trace()));
     }
 
     #[test]

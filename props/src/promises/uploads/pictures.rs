@@ -7,6 +7,7 @@ use thunderhead_sim::{Body, Request, Response, Trace};
 use super::contents::{Contents, event_id};
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::part::wrong_part;
 
 pub static AS_HELD: Promise = Promise::always(
     "a picture is as R2 holds it",
@@ -83,7 +84,7 @@ fn wrong(
                     let same = had == "*" || had.contains(etag);
                     (!same).then(|| "it is not what the client has".into())
                 }
-                206 => part(response, *size, *bytes),
+                206 => wrong_part(response, *size, *bytes),
                 _ => {
                     let same = bytes.is_none_or(|bytes| *bytes == response.body);
                     let all = response.body.len() as u64 == *size;
@@ -93,26 +94,6 @@ fn wrong(
         }
         _ => None,
     }
-}
-
-/// What is wrong with a range of an object.
-fn part(response: &Response, size: u64, bytes: Option<&Body>) -> Option<String> {
-    let range = response.headers.get("content-range").unwrap_or_default();
-    let parts = range.strip_prefix("bytes ").and_then(|range| range.split_once('/'));
-    let numbers = parts.and_then(|(range, of)| {
-        let (first, last) = range.split_once('-')?;
-        Some((first.parse().ok()?, last.parse().ok()?, of.parse().ok()?))
-    });
-    let Some((first, last, of)): Option<(u64, u64, u64)> = numbers else {
-        return Some(format!("`{range}` is no range"));
-    };
-    if of != size || last >= size || first > last {
-        return Some(format!("{range} of {size} bytes"));
-    }
-    let expected = bytes.map(|bytes| &bytes.bytes()[first as usize..=last as usize]);
-    let same = expected.is_none_or(|expected| *expected == *response.body.bytes());
-    let all = response.body.len() as u64 == last - first + 1;
-    (!same || !all).then(|| format!("these are not the bytes {range}"))
 }
 
 #[cfg(test)]

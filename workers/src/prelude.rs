@@ -24,6 +24,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:time", include_str!("../prelude/time.js")),
     ("thunderhead:curve", include_str!("../prelude/curve.js")),
     ("thunderhead:der", include_str!("../prelude/der.js")),
+    ("thunderhead:rsa", include_str!("../prelude/rsa.js")),
     ("thunderhead:key_pair", include_str!("../prelude/key_pair.js")),
     ("thunderhead:crypto", include_str!("../prelude/crypto.js")),
     ("thunderhead:console", include_str!("../prelude/console.js")),

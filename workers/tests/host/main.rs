@@ -6,6 +6,7 @@ mod bindings;
 mod ciphers;
 mod determinism;
 mod hostile;
+mod html;
 mod kv;
 mod language;
 mod objects;

@@ -87,7 +87,6 @@ fn node_modules_that_programs_commonly_import_are_there() {
 #[test]
 fn what_is_missing_says_so_by_its_name() {
     for (use_, name) in [
-        ("new HTMLRewriter()", "HTMLRewriter is not simulated"),
         ("new EventSource('https://x')", "EventSource is not simulated"),
         ("new Intl.Segmenter()", "Intl.Segmenter is not simulated"),
         ("new WebSocket('wss://x')", "not simulated"),

@@ -174,7 +174,7 @@ pub fn cbc_decrypt(key: &[u8], iv: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
 fn count(counter: Block, bits: u32) -> Block {
     let number = u128::from_be_bytes(counter);
     let mask = u128::MAX.checked_shr(128 - bits).unwrap_or(0);
-    (number & !mask | number.wrapping_add(1) & mask).to_be_bytes()
+    ((number & !mask) | (number.wrapping_add(1) & mask)).to_be_bytes()
 }
 
 /// AES-CTR, which is its own opposite. Of the counter, so many bits count.

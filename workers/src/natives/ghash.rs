@@ -11,7 +11,7 @@ impl Ghash {
     fn times(&self, number: u128) -> u128 {
         let (mut product, mut power) = (0, self.0);
         for bit in (0..128).rev() {
-            if number >> bit & 1 != 0 {
+            if (number >> bit) & 1 != 0 {
                 product ^= power;
             }
             let carry = power & 1 != 0;
@@ -31,7 +31,7 @@ impl Ghash {
             block[..part.len()].copy_from_slice(part);
             sum = self.times(sum ^ u128::from_be_bytes(block));
         }
-        let lengths = (with.len() as u128 * 8) << 64 | text.len() as u128 * 8;
+        let lengths = ((with.len() as u128 * 8) << 64) | (text.len() as u128 * 8);
         self.times(sum ^ lengths).to_be_bytes()
     }
 }

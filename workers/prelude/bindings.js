@@ -3,7 +3,7 @@ import { D1Database } from "thunderhead:d1";
 import { KvNamespace } from "thunderhead:kv";
 import { DurableObjectNamespace } from "thunderhead:object";
 import { WorkerQueue } from "thunderhead:queue";
-import { AnalyticsEngineDataset, RateLimit } from "thunderhead:small_bindings";
+import { AnalyticsEngineDataset, RateLimit, SendEmail } from "thunderhead:small_bindings";
 import { R2Bucket } from "thunderhead:r2";
 import { serviceOf } from "thunderhead:service";
 import { Workflow } from "thunderhead:workflow";
@@ -20,6 +20,7 @@ const KINDS = {
   service: ({ to, entrypoint, props }) => serviceOf({ service: to, entrypoint, props }),
   analytics: () => new AnalyticsEngineDataset(),
   rateLimit: ({ limit, period }) => new RateLimit(limit, period),
+  mail: ({ name }) => new SendEmail(name),
   version: () => ({ id: "00000000-0000-4000-8000-000000000000", tag: "", timestamp: "2026-01-01T00:00:00.000Z" }),
   value: ({ value }) => value,
   missing: ({ name, what }) => missing(name, what),

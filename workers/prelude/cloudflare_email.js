@@ -1,4 +1,4 @@
-// What a program imports from `cloudflare:email`. Mail is not simulated: a message can be made and not sent.
+// What a program imports from `cloudflare:email`: a message that a binding can send.
 export class EmailMessage {
   constructor(from, to, raw) {
     Object.assign(this, { from: String(from), to: String(to), raw });

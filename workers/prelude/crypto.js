@@ -2,6 +2,7 @@
 import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 import { PAIRS, described, exportPair, generatePair, importPair, sharedSecret, signPair, verifyPair } from "thunderhead:key_pair";
+import { openedWith, sealedFor } from "thunderhead:rsa";
 import { WritableStream } from "thunderhead:streams";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
 
@@ -31,8 +32,9 @@ const inside = (key) => {
 
 export class CryptoKey {}
 
-// What secrets are made for. Of the ciphers, only AES-GCM is simulated.
+// What secrets are made for.
 const SECRETS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
+const SIGNING = PAIRS.filter((pair) => !["ECDH", "RSA-OAEP"].includes(pair));
 const notSimulated = (what, instead) => new DOMException(`crypto.subtle.${what} is not simulated; ${instead}.`, "NotSupportedError");
 
 function need(algorithms, algorithm, operation) {
@@ -81,40 +83,85 @@ async function deriveKey(algorithm, key, wanted, extractable, usages) {
 }
 
 async function sign(algorithm, key, data) {
-  const name = need(["HMAC", ...PAIRS.filter((pair) => pair !== "ECDH")], algorithm, "sign");
+  const name = need(["HMAC", ...SIGNING], algorithm, "sign");
   const { bytes, type, hash } = inside(key);
   if (name === "HMAC") return natives.hmac(hash, bytes, bufferOf(data));
   if (type !== "private") throw new DOMException(`The requested operation (sign) is not valid for the provided key.`, "InvalidAccessError");
-  return signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random);
+  return signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random, algorithm.saltLength);
 }
 
 async function verify(algorithm, key, signature, data) {
   const name = nameOf(algorithm);
   if (name === "HMAC") return timingSafeEqual(await sign(algorithm, key, data), signature);
-  need(["HMAC", ...PAIRS.filter((pair) => pair !== "ECDH")], algorithm, "verify");
+  need(["HMAC", ...SIGNING], algorithm, "verify");
   return verifyPair(name, key.algorithm, inside(key).hash ?? nameOf(algorithm.hash), inside(key), bufferOf(signature), bufferOf(data));
 }
 
-// Of AES-GCM the usual sizes: a nonce of 12 bytes, a tag of 16, and keys that do not have 24.
+const CIPHERS = ["AES-GCM", "AES-CBC", "AES-CTR", "RSA-OAEP"];
+const FAILED = "Decryption failed. This could be due to a ciphertext authentication failure, bad padding, incorrect CryptoKey, or another algorithm-specific reason.";
+const failure = (what) => new DOMException(what, "OperationError");
+
+// A field of an algorithm that is bytes, of that many if a number is given.
+function field(algorithm, name, size) {
+  if (algorithm[name] === undefined) throw new TypeError(`Missing field "${name}" in "algorithm".`);
+  const bytes = bufferOf(algorithm[name]);
+  if (size !== undefined && bytes.byteLength !== size) throw failure(`${nameOf(algorithm)} ${name} must be ${size} bytes long (provided ${bytes.byteLength}).`);
+  return bytes;
+}
+
 function gcm(work, algorithm, key, data) {
-  const { iv, additionalData = new Uint8Array(0), tagLength = 128 } = algorithm;
-  if (nameOf(key.algorithm) !== "AES-GCM") throw new DOMException(`Requested algorithm "AES-GCM" does not match this CryptoKey "${key.algorithm.name}".`, "InvalidAccessError");
-  if (iv === undefined) throw new TypeError('Missing field "iv" in "algorithm".');
-  if (bufferOf(iv).byteLength !== 12 || tagLength !== 128) throw notSimulated(`AES-GCM with a nonce of ${iv.byteLength} bytes and a tag of ${tagLength} bits`, "12 bytes and 128 bits are");
-  if (inside(key).bytes.byteLength === 24) throw notSimulated("AES-GCM with keys of 192 bits", "128 and 256 bits are");
-  return work(inside(key).bytes, bufferOf(iv), bufferOf(additionalData), bufferOf(data));
+  const { additionalData = new Uint8Array(0), tagLength = 128 } = algorithm;
+  if (![32, 64, 96, 104, 112, 120, 128].includes(tagLength)) throw failure(`Invalid AES-GCM tag length ${tagLength}.`);
+  return work(key, field(algorithm, "iv"), bufferOf(additionalData), data, tagLength / 8);
+}
+
+function counted(algorithm, key, data) {
+  const { length } = algorithm;
+  if (!(length >= 1 && length <= 128)) throw failure("Counter length must be between 1 and 128 bits.");
+  return natives.ctr(key, field(algorithm, "counter", 16), length, data);
+}
+
+const chained = (work) => (algorithm, key, data) => work(key, field(algorithm, "iv", 16), data);
+
+const ENCRYPT = { "AES-GCM": (...given) => gcm(natives.seal, ...given), "AES-CBC": chained(natives.cbcEncrypt), "AES-CTR": counted };
+const DECRYPT = { "AES-GCM": (...given) => gcm(natives.open, ...given), "AES-CBC": chained(natives.cbcDecrypt), "AES-CTR": counted };
+
+// The bytes of a key, if it is one for that algorithm.
+function bytesFor(name, key) {
+  const { bytes } = inside(key);
+  if (nameOf(key.algorithm) !== name) throw new DOMException(`Requested algorithm "${name}" does not match this CryptoKey "${key.algorithm.name}".`, "InvalidAccessError");
+  return bytes;
 }
 
 async function encrypt(algorithm, key, data) {
-  need(["AES-GCM"], algorithm, "encrypt");
-  return gcm(natives.seal, algorithm, key, data);
+  const name = need(CIPHERS, algorithm, "encrypt");
+  const bytes = bytesFor(name, key);
+  return name === "RSA-OAEP" ? sealedFor(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data), random) : ENCRYPT[name](algorithm, bytes, bufferOf(data));
 }
 
 async function decrypt(algorithm, key, data) {
-  need(["AES-GCM"], algorithm, "decrypt");
-  const text = gcm(natives.open, algorithm, key, data);
-  if (!text) throw new DOMException("Decryption failed. This could be due to a ciphertext authentication failure, bad padding, incorrect CryptoKey, or another algorithm-specific reason.", "OperationError");
+  const name = need(CIPHERS, algorithm, "decrypt");
+  const bytes = bytesFor(name, key);
+  const text = name === "RSA-OAEP" ? openedWith(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data)) : DECRYPT[name](algorithm, bytes, bufferOf(data));
+  if (!text) throw failure(FAILED);
   return text;
+}
+
+// A key as bytes, wrapped in another.
+async function wrapKey(format, key, wrapping, algorithm) {
+  const exported = await exportKey(format, key);
+  const bytes = format === "jwk" ? natives.encode(JSON.stringify(exported)) : exported;
+  if (need(["AES-KW", ...CIPHERS], algorithm, "wrapKey") !== "AES-KW") return encrypt(algorithm, wrapping, bytes);
+  const wrapped = natives.wrap(bytesFor("AES-KW", wrapping), new ArrayBuffer(0), bytes);
+  if (!wrapped) throw failure("A key that AES-KW wraps is made of two or more times 8 bytes.");
+  return wrapped;
+}
+
+async function unwrapKey(format, wrapped, wrapping, algorithm, ...given) {
+  const isPlain = need(["AES-KW", ...CIPHERS], algorithm, "unwrapKey") === "AES-KW";
+  const bytes = isPlain ? natives.unwrap(bytesFor("AES-KW", wrapping), new ArrayBuffer(0), bufferOf(wrapped)) : await decrypt(algorithm, wrapping, wrapped);
+  if (!bytes) throw failure(FAILED);
+  return importKey(format, format === "jwk" ? JSON.parse(natives.decode(bytes, false)) : bytes, ...given);
 }
 
 function timingSafeEqual(one, two) {
@@ -127,8 +174,8 @@ async function generateKey(algorithm, extractable, usages) {
   if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
   const { privateKey, publicKey } = generatePair(name, algorithm, random);
   const given = typeof algorithm === "string" ? { name } : algorithm;
-  const mine = ["sign", "deriveBits", "deriveKey"].filter((usage) => usages.includes(usage));
-  const theirs = ["verify"].filter((usage) => usages.includes(usage));
+  const mine = ["sign", "deriveBits", "deriveKey", "decrypt", "unwrapKey"].filter((usage) => usages.includes(usage));
+  const theirs = ["verify", "encrypt", "wrapKey"].filter((usage) => usages.includes(usage));
   return { publicKey: pairKey(name, given, publicKey, true, theirs), privateKey: pairKey(name, given, privateKey, extractable, mine) };
 }
 
@@ -145,12 +192,7 @@ async function exportKey(format, key) {
   return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ...rights };
 }
 
-const subtle = { digest: async (algorithm, data) => natives.digest(nameOf(algorithm), bufferOf(data)), importKey, exportKey, generateKey, deriveBits, deriveKey, sign, verify, encrypt, decrypt, timingSafeEqual };
-for (const name of ["wrapKey", "unwrapKey"]) {
-  subtle[name] = async () => {
-    throw notSimulated(name, "exportKey, encrypt and their opposites are");
-  };
-}
+const subtle = { digest: async (algorithm, data) => natives.digest(nameOf(algorithm), bufferOf(data)), importKey, exportKey, generateKey, deriveBits, deriveKey, sign, verify, encrypt, decrypt, wrapKey, unwrapKey, timingSafeEqual };
 
 // A stream that nothing comes out of but the digest of what was written.
 class DigestStream extends WritableStream {

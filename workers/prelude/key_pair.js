@@ -4,9 +4,10 @@ import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 import { CURVES, isOn, multiply, secretFrom, signed, toBytes, toNumber } from "thunderhead:curve";
 import * as der from "thunderhead:der";
+import { numbers, signedWithPss } from "thunderhead:rsa";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
 
-export const PAIRS = ["ECDSA", "ECDH", "ED25519", "RSASSA-PKCS1-V1_5", "RSA-PSS"];
+export const PAIRS = ["ECDSA", "ECDH", "ED25519", "RSASSA-PKCS1-V1_5", "RSA-PSS", "RSA-OAEP"];
 const isRsa = (name) => name.startsWith("RSA");
 const SPELLED = { ED25519: "Ed25519", "RSASSA-PKCS1-V1_5": "RSASSA-PKCS1-v1_5" };
 const RSA = ["n", "e", "d", "p", "q", "dp", "dq", "qi"];
@@ -34,12 +35,6 @@ function publicOf(name, algorithm, secret) {
   if (isRsa(name)) return der.part(der.SEQUENCE, ...numbers(secret).slice(0, 2).map(der.integer));
   const curve = curveOf(algorithm);
   return point(multiply(curve, toNumber(secret), curve.base), curve);
-}
-
-// The numbers of a key of RSA; a private one begins with its version.
-function numbers(key) {
-  const all = der.parts(der.parts(key)[0].bytes).map(({ bytes }) => der.plain(bytes));
-  return all.length > 2 ? all.slice(1, 9) : all;
 }
 
 function fromJwk(name, algorithm, jwk) {
@@ -136,11 +131,12 @@ const notSimulated = (what) => new DOMException(`crypto.subtle.${what} is not si
 // What the host calls an algorithm.
 const full = (name, algorithm, hash) => (name === "ED25519" ? name : `${name}${isRsa(name) ? "" : ` ${algorithm.namedCurve}`} ${hash}`);
 
-export function signPair(name, algorithm, hash, { bytes }, data, random) {
+export function signPair(name, algorithm, hash, { bytes }, data, random, saltLength) {
   if (name === "ECDSA") {
     const curve = curveOf(algorithm);
     return concat(signed(curve, toNumber(bytes), natives.digest(hash, data), secretFrom(curve, random(curve.size + 16))));
   }
+  if (name === "RSA-PSS") return signedWithPss({ bytes }, hash, data, random(saltLength ?? 0));
   const signature = natives.sign(full(name, algorithm, hash), bytes, data);
   if (!signature) throw notSimulated(`sign with ${name} and ${hash}, or with this key,`);
   return signature;

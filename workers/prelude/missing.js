@@ -1,15 +1,12 @@
 // What programs use and the simulation does not have: each says so by its name when it is used.
-const refusing = (name, instead) =>
+const refusing = (name) =>
   class {
     constructor() {
-      throw new Error(`${name} is not simulated${instead ? `: ${instead}` : "."}`);
+      throw new Error(`${name} is not simulated.`);
     }
   };
 
-export const missing = {
-  HTMLRewriter: refusing("HTMLRewriter", "return the page as it is, or build it from text."),
-  EventSource: refusing("EventSource"),
-};
+export const missing = { EventSource: refusing("EventSource") };
 
 const group = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 

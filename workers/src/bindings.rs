@@ -20,7 +20,9 @@ impl Config {
         });
         let version = self.version_metadata.iter();
         let version = version.map(|named| json!({ "kind": "version", "name": named.binding }));
-        analytics.chain(limits).chain(version).collect()
+        let mail = self.send_email.iter();
+        let mail = mail.map(|mail| json!({ "kind": "mail", "name": mail.name }));
+        analytics.chain(limits).chain(version).chain(mail).collect()
     }
 
     fn all_bindings(&self) -> Value {

@@ -37,6 +37,7 @@ pub struct Config {
     pub(crate) analytics_engine_datasets: Vec<Named>,
     pub(crate) ratelimits: Vec<RateLimit>,
     pub(crate) version_metadata: Option<Named>,
+    pub(crate) send_email: Vec<Mail>,
     pub(crate) services: Vec<Service>,
     pub(crate) assets: Option<AssetsConfig>,
     /// The files that are served.
@@ -77,6 +78,12 @@ pub(crate) struct Triggers {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Named {
     pub(crate) binding: String,
+}
+
+/// A binding that sends mail. To whom it may send is not simulated.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Mail {
+    pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -8,13 +8,12 @@ use crate::config::Config;
 
 /// Bindings that the simulator has no service for, and what they are. Each is a list of tables with a `binding`, or one
 /// such table.
-const MISSING: [(&str, &str); 14] = [
+const MISSING: [(&str, &str); 13] = [
     ("ai", "Workers AI"),
     ("vectorize", "Vectorize"),
     ("hyperdrive", "Hyperdrive"),
     ("browser", "Browser Rendering"),
     ("images", "Images"),
-    ("send_email", "Email Routing"),
     ("dispatch_namespaces", "Workers for Platforms"),
     ("mtls_certificates", "client certificates"),
     ("pipelines", "Pipelines"),

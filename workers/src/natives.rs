@@ -1,9 +1,11 @@
 //! The functions on which the prelude is built. They are made while an isolate boots, before the image of its heap is
 //! taken, and the prelude holds them for ever.
 
+mod aes;
 mod codes;
 mod convert;
 mod digest;
+mod ghash;
 mod invocation;
 mod packing;
 mod signature;

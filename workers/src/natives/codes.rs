@@ -4,7 +4,7 @@ use rquickjs::function::Opt;
 use rquickjs::{ArrayBuffer, Ctx, Exception, Function, Object, Result};
 
 use super::convert::body;
-use super::{digest, packing, signature};
+use super::{aes, digest, packing, signature};
 
 type Buffer<'js> = ArrayBuffer<'js>;
 
@@ -51,19 +51,47 @@ fn digests<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
 
 /// Each gives nothing where there is no such algorithm, or where a key or a text is none of it.
 fn ciphers<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
-    type Cipher = fn(&[u8], &[u8], &[u8], &[u8]) -> Option<Vec<u8>>;
-    for (name, cipher) in [("seal", signature::seal as Cipher), ("open", signature::open)] {
+    type Cipher = fn(&[u8], &[u8], &[u8], &[u8], usize) -> Option<Vec<u8>>;
+    for (name, cipher) in [("seal", aes::seal as Cipher), ("open", aes::open)] {
         let of = move |ctx: Ctx<'js>,
                        key: Buffer<'js>,
                        nonce: Buffer<'js>,
                        with: Buffer<'js>,
-                       text: Buffer<'js>| {
+                       text: Buffer<'js>,
+                       tag: usize| {
             let (key, nonce, with) = (body(&key), body(&nonce), body(&with));
-            let found = cipher(key.bytes(), nonce.bytes(), with.bytes(), body(&text).bytes());
+            let found = cipher(key.bytes(), nonce.bytes(), with.bytes(), body(&text).bytes(), tag);
             found.map(|found| ArrayBuffer::new_copy(ctx, found)).transpose()
         };
         natives.set(name, Function::new(ctx.clone(), of)?)?;
     }
+    type Chained = fn(&[u8], &[u8], &[u8]) -> Option<Vec<u8>>;
+    let wrap: Chained = |key, _, text| aes::wrap(key, text);
+    let unwrap: Chained = |key, _, text| aes::unwrap(key, text);
+    for (name, cipher) in [
+        ("cbcEncrypt", aes::cbc_encrypt as Chained),
+        ("cbcDecrypt", aes::cbc_decrypt),
+        ("wrap", wrap),
+        ("unwrap", unwrap),
+    ] {
+        let of = move |ctx: Ctx<'js>, key: Buffer<'js>, iv: Buffer<'js>, text: Buffer<'js>| {
+            let found = cipher(body(&key).bytes(), body(&iv).bytes(), body(&text).bytes());
+            found.map(|found| ArrayBuffer::new_copy(ctx, found)).transpose()
+        };
+        natives.set(name, Function::new(ctx.clone(), of)?)?;
+    }
+    let ctr =
+        |ctx: Ctx<'js>, key: Buffer<'js>, counter: Buffer<'js>, bits: u32, text: Buffer<'js>| {
+            let found =
+                aes::ctr(body(&key).bytes(), body(&counter).bytes(), bits, body(&text).bytes());
+            found.map(|found| ArrayBuffer::new_copy(ctx, found)).transpose()
+        };
+    natives.set("ctr", Function::new(ctx.clone(), ctr)?)?;
+    signatures(ctx, natives)
+}
+
+/// As with ciphers, nothing is the answer where there is no such algorithm.
+fn signatures<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
     let verify = |algorithm: String, key: Buffer<'js>, text: Buffer<'js>, signed: Buffer<'js>| {
         let (key, text, signed) = (body(&key), body(&text), body(&signed));
         signature::verify(&algorithm, key.bytes(), text.bytes(), signed.bytes())

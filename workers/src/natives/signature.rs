@@ -1,6 +1,5 @@
-//! Ciphers and signatures of `crypto.subtle`: what tokens and cookies are made with.
+//! Signatures of `crypto.subtle`: what tokens are made with.
 
-use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, Algorithm, LessSafeKey, Nonce, UnboundKey};
 use ring::rand::SystemRandom;
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P384_SHA384_FIXED, ED25519, Ed25519KeyPair, KeyPair,
@@ -9,33 +8,6 @@ use ring::signature::{
     RSA_PSS_2048_8192_SHA384, RSA_PSS_2048_8192_SHA512, RsaEncoding, RsaKeyPair, UnparsedPublicKey,
     VerificationAlgorithm,
 };
-
-/// A key of AES-GCM, which has 16 or 32 bytes.
-fn cipher(key: &[u8]) -> Option<LessSafeKey> {
-    let algorithm: &'static Algorithm = match key.len() {
-        16 => &AES_128_GCM,
-        32 => &AES_256_GCM,
-        _ => return None,
-    };
-    UnboundKey::new(algorithm, key).ok().map(LessSafeKey::new)
-}
-
-/// Encrypts with AES-GCM; the tag is behind the text. None for a key or a nonce of another size.
-pub fn seal(key: &[u8], nonce: &[u8], with: &[u8], text: &[u8]) -> Option<Vec<u8>> {
-    let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-    let mut sealed = text.to_vec();
-    cipher(key)?.seal_in_place_append_tag(nonce, Aad::from(with), &mut sealed).ok()?;
-    Some(sealed)
-}
-
-/// Decrypts what `seal` has made. None if anything of it was changed.
-pub fn open(key: &[u8], nonce: &[u8], with: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
-    let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-    let mut text = sealed.to_vec();
-    let length = cipher(key)?.open_in_place(nonce, Aad::from(with), &mut text).ok()?.len();
-    text.truncate(length);
-    Some(text)
-}
 
 /// Whether a signature is that of a text. None if there is no such algorithm. The key is a point, or the two numbers
 /// of RSA as PKCS #1 writes them.
@@ -88,25 +60,6 @@ mod tests {
     fn bytes(hex: &str) -> Vec<u8> {
         let pairs = hex.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).expect("ASCII"));
         pairs.map(|pair| u8::from_str_radix(pair, 16).expect("digits")).collect()
-    }
-
-    /// The fourth test case of the authors of GCM, and what happens when a byte of it is changed.
-    #[test]
-    fn a_cipher_is_that_of_the_standard() {
-        let key = bytes("feffe9928665731c6d6a8f9467308308");
-        let nonce = bytes("cafebabefacedbaddecaf888");
-        let with = bytes("feedfacedeadbeeffeedfacedeadbeefabaddad2");
-        let text = bytes(
-            "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72\
-             1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39",
-        );
-        let mut sealed = seal(&key, &nonce, &with, &text).expect("a key");
-        assert_eq!(sealed[..8], bytes("42831ec221777424"));
-        assert_eq!(sealed[text.len()..], bytes("5bc94fbc3221a5db94fae95ae7121a47"));
-        assert_eq!(open(&key, &nonce, &with, &sealed), Some(text));
-        sealed[3] ^= 1;
-        assert_eq!(open(&key, &nonce, &with, &sealed), None);
-        assert_eq!(seal(&key[1..], &nonce, &with, b""), None);
     }
 
     /// The second test case of RFC 8032.

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bindings;
+mod ciphers;
 mod determinism;
 mod hostile;
+mod html;
 mod kv;
 mod language;
 mod objects;

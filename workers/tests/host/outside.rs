@@ -26,6 +26,31 @@ x-mail: yes
 {\"sent\": true}
 ";
 
+/// A message goes to a host outside, which can refuse it.
+#[test]
+fn mail_is_sent_outside_and_what_is_refused_there_is_thrown() {
+    let source = "import { EmailMessage } from 'cloudflare:email';
+        export default { async fetch(request, env) {
+          const { messageId } = await env.MAIL.send(new EmailMessage('a@x', 'b@x', 'Subject: hi'));
+          const { messageId: other } = await env.MAIL.send({ from: 'a@x', to: 'b@x', subject: 'hi', text: 'hello' });
+          return new Response(String(messageId !== other));
+        } };";
+    let config = r#""name": "web", "send_email": [{ "name": "MAIL" }]"#;
+    for (storm, expected) in [
+        ("GET /\n", "200 true"),
+        (
+            "GET /\n###\nOUTSIDE POST https://send-email/* 550\n",
+            "error: The message could not be sent: 550.",
+        ),
+    ] {
+        let app = Arc::unwrap_or_clone(load(config, source).unwrap());
+        let worker = Worker::new(app, Some(storm)).unwrap();
+        let run = play(&worker, &Source::Tape(Tape::benign()));
+        assert_eq!(answers(&run), [expected]);
+        assert!(worker.notes_on(&run.trace).is_empty());
+    }
+}
+
 fn worker() -> Worker {
     let app = load("\"name\": \"web\"", SOURCE).unwrap();
     Worker::new(Arc::unwrap_or_clone(app), Some(STORM)).unwrap()

@@ -168,6 +168,65 @@ fn files_of_assets_are_served_and_what_is_bound_nearby_is_played_too() {
 }
 
 #[test]
+fn files_without_a_program_are_a_worker_too() {
+    let folder = scratch("worker-files-alone");
+    let config = r#"{ "name": "site", "assets": { "directory": "public" } }"#;
+    std::fs::write(folder.join("wrangler.jsonc"), config).unwrap();
+    std::fs::create_dir(folder.join("public")).unwrap();
+    std::fs::write(folder.join("public/index.html"), "index").unwrap();
+    std::fs::write(folder.join("storm.http"), "GET /\n###\nGET /gone\n").unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert!(done.stdout.contains("GET /\n  200 index\nGET /gone\n  404\n"), "{}", done.stdout);
+    assert_eq!(thunderhead(&folder, &["explore", ".", "--runs", "20"]).code, 0);
+}
+
+/// It deletes a file and then its row. When it fails between the two, the next firing deletes the row.
+#[test]
+fn a_cron_trigger_may_leave_to_its_next_firing_what_it_could_not_finish() {
+    let config = r#""name": "sweep", "triggers": { "crons": ["0 * * * *"] },
+        "r2_buckets": [{ "binding": "FILES", "bucket_name": "files" }],
+        "d1_databases": [{ "binding": "DB", "database_name": "db", "database_id": "db" }]"#;
+    let source = |last: &str| {
+        format!(
+            "export default {{
+               async fetch(request, env) {{
+                 await env.DB.exec('CREATE TABLE IF NOT EXISTS files (id TEXT PRIMARY KEY)');
+                 await env.DB.exec(\"INSERT OR IGNORE INTO files VALUES ('a')\");
+                 await env.FILES.put('a', 'text');
+                 return new Response('stored');
+               }},
+               async scheduled(event, env) {{
+                 await env.DB.exec('CREATE TABLE IF NOT EXISTS files (id TEXT PRIMARY KEY)');
+                 {last}
+               }},
+             }};"
+        )
+    };
+    let storm = "PUT /\n### after 10s\nSCHEDULED 0 * * * *\n";
+    let files = "await env.FILES.delete('a');";
+    let rows = "await env.DB.exec('DELETE FROM files');";
+    let rightly = worker("worker-sweep", config, &source(&format!("{files} {rows}")), Some(storm));
+    let done = thunderhead(&rightly, &["explore", ".", "--runs", "1500", "--jobs", "1"]);
+    assert_eq!(done.code, 0, "{}", done.stdout);
+    // A row that counts firings is wrong after a trigger that came twice, and no next firing mends it.
+    let counted = "await env.DB.exec('CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, n INTEGER)');
+        await env.DB.exec(\"INSERT INTO runs VALUES ('a', 1) ON CONFLICT (id) DO UPDATE SET n = n + 1\"); await env.FILES.head('a');";
+    let wrongly = worker("worker-sweep-counts", config, &source(counted), Some(storm));
+    let done = thunderhead(&wrongly, &["explore", ".", "--runs", "300", "--jobs", "1"]);
+    assert_eq!(done.code, 1, "{}", done.stdout);
+}
+
+#[test]
+fn without_a_file_of_requests_the_cron_trigger_is_fired_too() {
+    let config = r#""name": "hello", "triggers": { "crons": ["5 4 * * *"] }"#;
+    let source = "export default { fetch: () => new Response('hi'), scheduled: ({ cron }) => console.log('fired ' + cron) };";
+    let folder = worker("worker-usual-cron", config, source, None);
+    let done = thunderhead(&folder, &["run", "."]);
+    assert!(done.stdout.contains("SCHEDULED 5 4 * * *\n  200\n"), "{}", done.stdout);
+    assert!(done.stdout.contains("fired 5 4 * * *"), "{}", done.stdout);
+}
+
+#[test]
 fn a_storm_ts_is_judged_by_its_promises_and_has_types() {
     let config = r#""name": "echo""#;
     let folder = worker("worker-storm-ts", config, HELLO, None);

@@ -1,5 +1,6 @@
 //! A Worker, ready to be mounted: its configuration, its program and what that exports.
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -168,6 +169,9 @@ impl App {
     }
 }
 
+/// The program of a Worker that has files and no code: it is asked only where there is no file.
+const FILES_ALONE: &str = "export default { fetch: () => new Response(null, { status: 404 }) };";
+
 /// Refuses a configuration whose main module is not there.
 fn present(config: &Config, files: &Files) -> Result<(), String> {
     match files.exists(&config.main) {
@@ -181,6 +185,10 @@ fn present(config: &Config, files: &Files) -> Result<(), String> {
 /// The program of a folder. It is bundled by the esbuild that is installed there, as wrangler does; without one its
 /// modules are read as they are.
 pub fn program(folder: &Path, config: &Config) -> Result<Code, String> {
+    if config.main.is_empty() {
+        let files = BTreeMap::from([("index.js".to_string(), FILES_ALONE.to_string())]);
+        return compiled(config, Files::Memory(files), "index.js", None);
+    }
     let files = Files::Folder(folder.into());
     present(config, &files)?;
     match esbuild::installed(folder).filter(|_| !config.no_bundle) {

@@ -215,7 +215,7 @@ impl Config {
             config = serde_json::from_value(selected.config)
                 .map_err(|error| format!("`env.{environment}`: {error}"))?;
         }
-        if config.main.is_empty() {
+        if config.main.is_empty() && config.assets.is_none() {
             return Err(match config.others.contains_key("pages_build_output_dir") {
                 true => "it is a Pages project, which is not simulated: only Workers are".into(),
                 false => "there is no `main`, the file of the Worker".into(),

@@ -32,6 +32,8 @@ const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
 const MOST: u32 = 4;
 /// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
 const ONE_BY_ONE: Duration = Duration::from_secs(60);
+/// How long after the last request a cron trigger fires again: long after the storm.
+const AFTERWARDS: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The promises that are not judged if the calm breaks them.
 const CALM: [&str; 2] = ["every workflow ends", "no workflow fails unheard"];
@@ -296,9 +298,16 @@ impl Worker {
     }
 
     fn workload(&self, rng: &mut Rng) -> Vec<ClientRequest> {
-        if let Some(script) = self.sender() {
-            return self.scripted_workload(script, rng);
-        }
+        let mut requests = match self.sender() {
+            Some(script) => self.scripted_workload(script, rng),
+            None => self.drawn(rng),
+        };
+        requests.extend(next_firings(&requests));
+        requests
+    }
+
+    /// Requests of the file, in its order or in any other.
+    fn drawn(&self, rng: &mut Rng) -> Vec<ClientRequest> {
         let all = u32::try_from(self.storm.entries.len()).unwrap_or(u32::MAX);
         let as_written = (2..=MOST).contains(&all) && rng.below(2) == 0;
         let count = if as_written { all } else { 1 + rng.below(MOST) };
@@ -322,7 +331,7 @@ impl Worker {
                 let (request, to) = (request.clone(), Some(self.app().name().into()));
                 ClientRequest { request, to, ..ClientRequest::new(at, "", "", "").retried(RETRIES) }
             }
-            // A trigger that is missed is not made up for.
+            // A trigger that is missed is not tried again: see `next_firings`.
             Event::Scheduled(cron) => {
                 let path = format!("/{}", cron.replace(' ', "+"));
                 let to = Some(self.app().cron().into());
@@ -330,6 +339,18 @@ impl Worker {
             }
         }
     }
+}
+
+/// The next firing of every cron trigger, long after the storm. It finds what one that failed has left half done.
+fn next_firings(requests: &[ClientRequest]) -> Vec<ClientRequest> {
+    let Some(last) = requests.iter().map(|sent| sent.at).max() else { return Vec::new() };
+    let mut firings: Vec<ClientRequest> = Vec::new();
+    for sent in requests.iter().filter(|sent| sent.request.method == "SCHEDULED") {
+        if firings.iter().all(|known| known.request != sent.request) {
+            firings.push(ClientRequest { at: last + AFTERWARDS, ..sent.clone() });
+        }
+    }
+    firings
 }
 
 /// Refuses what is neither a column nor a promise that comes for nothing.
@@ -345,18 +366,22 @@ fn can_be_ignored(what: &str) -> Result<(), String> {
 
 /// What is sent when there is no file.
 fn usual(app: &App) -> Result<Storm, String> {
-    if app.handles("fetch") {
-        return Ok(storm_http::usual());
+    let mut storm = match app.handles("fetch") {
+        true => storm_http::usual(),
+        false => Storm::default(),
+    };
+    let crons = &app.config().triggers.crons;
+    if app.handles("scheduled") && (storm.entries.is_empty() || !crons.is_empty()) {
+        let cron = crons.first().cloned().unwrap_or_else(|| "* * * * *".into());
+        storm.entries.push(Entry { after: None, event: Event::Scheduled(cron), line: 1 });
     }
-    if !app.handles("scheduled") {
+    if storm.entries.is_empty() {
         return Err(
             "the Worker has no `fetch` and no `scheduled` handler, so there is nothing to send it"
                 .into(),
         );
     }
-    let cron = app.config().triggers.crons.first().cloned().unwrap_or_else(|| "* * * * *".into());
-    let entry = Entry { after: None, event: Event::Scheduled(cron), line: 1 };
-    Ok(Storm { entries: vec![entry], ..Storm::default() })
+    Ok(storm)
 }
 
 /// The lines of `storm.http` that ignore columns.

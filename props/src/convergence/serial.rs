@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::{EventKind, Scenario, Trace};
+use thunderhead_sim::{ClientRequest, EventKind, Scenario, Trace};
 
 use super::connections::{Played, heard};
 use crate::history::exchanges;
@@ -51,7 +51,8 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();
     let attempts = attempts(trace, scenario, &mut played);
     let doubtful: Vec<usize> = (0..attempts.len()).filter(|at| !attempts[*at].served).collect();
-    let complete = doubtful.len() <= DOUBTS_MAX;
+    let complete = doubtful.len() <= DOUBTS_MAX
+        && !attempts.iter().any(|one| is_half_done(one, &attempts, &played));
     let mut orders = Orders { played, found: Vec::new(), complete };
     // All doubtful attempts, none of them, then the other choices.
     let choices = 1usize << doubtful.len().min(DOUBTS_MAX);
@@ -66,6 +67,19 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
         extend(&attempts, &left, &mut Vec::new(), &mut orders);
     }
     orders
+}
+
+/// The method of a cron trigger's request.
+const SCHEDULED: &str = "SCHEDULED";
+
+/// Whether a cron trigger failed and has not fired again. Nobody tries it again; its next firing goes on where it
+/// stopped, and what it leaves until then is no promise of anybody's.
+fn is_half_done(attempt: &Attempt, all: &[Attempt], played: &[Played]) -> bool {
+    let request = |attempt: &Attempt| &played[attempt.part.request].request.request;
+    let again = |later: &Attempt| {
+        later.served && later.sent >= attempt.sent && request(later) == request(attempt)
+    };
+    !attempt.served && request(attempt).method == SCHEDULED && !all.iter().any(again)
 }
 
 /// Every way to go on that no client would notice to be wrong.
@@ -109,12 +123,17 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
     let mut attempts = Vec::new();
     for exchange in exchanges(trace) {
         let at = events[exchange.sent].at;
-        let request = scenario.requests.iter().position(|request| {
+        let is_of = |request: &ClientRequest| {
             &*request.from == exchange.from
                 && request.to.as_ref().is_none_or(|to| **to == *exchange.to)
                 && request.request == *exchange.request
                 && request.at <= at
-        });
+        };
+        // A trigger is never tried again, so it is the last one that was due.
+        let request = match exchange.request.method == SCHEDULED {
+            true => scenario.requests.iter().rposition(is_of),
+            false => scenario.requests.iter().position(is_of),
+        };
         let Some(request) = request else { continue };
         let status = exchange.response.map(|response| response.status);
         let served = status.is_some_and(|status| status < 500 && status != TOO_MANY);
@@ -143,7 +162,7 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
 
 #[cfg(test)]
 mod tests {
-    use thunderhead_sim::{ClientRequest, Frame, Op, Reply, Response, Time};
+    use thunderhead_sim::{Frame, Op, Reply, Response, Time};
 
     use super::*;
     use crate::mutant::History;
@@ -191,6 +210,22 @@ mod tests {
         assert_eq!(refused, orders);
         let orders = orders_of(&[(0, None), (1, None), (1, Some(200))]);
         assert!(orders.0.contains(&vec![1]) && orders.0.contains(&vec![1, 0]));
+    }
+
+    /// A client tries again until it is served; a trigger has only its next firing.
+    #[test]
+    fn a_trigger_that_failed_leaves_nothing_to_compare_until_it_has_fired_again() {
+        let fired =
+            |minutes| ClientRequest::new(Time::from_ms(60_000 * minutes), SCHEDULED, "/0", "");
+        let requests = vec![fired(0), fired(0)];
+        let op = Op::Fetch { to: "web".into(), request: requests[0].request.clone() };
+        let mut history = History::default();
+        let answer = |status| Reply::Fetch(Response::new(status, ""));
+        history.calls("client", 0, op.clone()).returns("client", 0, answer(500));
+        let scenario = Scenario { requests, ..Scenario::default() };
+        assert!(!orders(&history.trace(), &scenario).complete);
+        history.calls("client", 1, op).returns("client", 1, answer(200));
+        assert!(orders(&history.trace(), &scenario).complete);
     }
 
     #[test]

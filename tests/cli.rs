@@ -2,10 +2,12 @@
 
 mod support;
 
+use std::path::Path;
+
 use serde_json::Value;
 use support::{Done, files, root, scratch, thunderhead};
 
-fn explore(folder: &std::path::Path, args: &[&str]) -> Done {
+fn explore(folder: &Path, args: &[&str]) -> Done {
     thunderhead(folder, &[&["explore", "relay", "--json"], args].concat())
 }
 
@@ -182,9 +184,28 @@ fn every_planted_bug_is_found_shrunk_and_written_as_a_file_that_replays() {
             assert_eq!(violation["promise"], violation["invariant"], "the contract has both");
             assert_eq!(thunderhead(&folder, &["run", file]).code, 1);
             assert_eq!(thunderhead(&folder, &["trace", file]).code, 0);
+            is_kept_as_a_script(&folder, file, violation["promise"].as_str().unwrap());
         }
         assert_eq!(files(&folder.join("found")).len(), violations.len(), "no drafts are left");
     }
+}
+
+/// A failure without its tape is a script that fails until it is expected to.
+fn is_kept_as_a_script(folder: &Path, file: &str, promise: &str) {
+    let told = thunderhead(folder, &["replay", file, "--as-script"]);
+    assert_eq!(told.code, 0, "{file}: {}", told.stderr);
+    assert!(!told.stdout.contains("tape") && !told.stdout.contains("[failure]"), "{}", told.stdout);
+    std::fs::write(folder.join("kept.toml"), &told.stdout).expect("the folder is ours");
+    let run = thunderhead(folder, &["run", "kept.toml", "--json"]);
+    assert_eq!(run.code, 1, "{}{}", run.stdout, run.stderr);
+    let json = run.json();
+    let broken = json["violations"].as_array().expect("a list");
+    assert!(broken.iter().any(|one| one["promise"] == promise), "{json}");
+    // The remark above it says what to add.
+    let expected = told.stdout.replace("# expect = ", "expect = ");
+    std::fs::write(folder.join("kept.toml"), expected).expect("the folder is ours");
+    let run = thunderhead(folder, &["run", "kept.toml"]);
+    assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
 }
 
 #[test]

@@ -248,7 +248,7 @@ impl Edge {
             }
             failed => {
                 let why = failed.map_or_else(|error| error.to_string(), |page| format!("{page:?}"));
-                log::say("error", "no history", &json!({ "key": key, "why": why }));
+                (self.around.say)("error", "no history", &json!({ "key": key, "why": why }));
                 return Err((StatusCode::INTERNAL_SERVER_ERROR, "the history cannot be read"));
             }
         };

@@ -1,14 +1,18 @@
-//! Makes a failing case small: fewer requests, fewer deviations, milder and earlier ones.
+//! Makes a failing case small: fewer requests, fewer deviations, milder and earlier ones, and requests that say less.
 //!
 //! The shrinker never runs anything. It is asked for a candidate and told what came of it, so that
 //! the command line and proptest's own shrinking loop drive the same code.
 
+mod contents;
+
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use crate::choices::tape::{Deviation, Tape};
 use crate::engine::run::Run;
 use crate::scenario::Scenario;
 use crate::values::time::Time;
+use contents::Simpler;
 
 /// A scenario with the choices that decide it: everything needed to play a run again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +31,17 @@ impl Case {
         let lateness = self.tape.0.iter().map(|deviation| u64::from(deviation.nth)).sum();
         let waiting = self.scenario.requests.iter().map(|send| send.at.as_ms()).sum();
         (self.scenario.requests.len(), self.tape.len(), strength, lateness, waiting)
+    }
+
+    /// Whether it is smaller than another, or as small with requests that say less.
+    fn is_smaller(&self, other: &Case) -> bool {
+        match self.size().cmp(&other.size()) {
+            Ordering::Less => true,
+            Ordering::Greater => false,
+            Ordering::Equal => {
+                contents::size(&self.scenario.requests) < contents::size(&other.scenario.requests)
+            }
+        }
     }
 }
 
@@ -66,7 +81,7 @@ const FEW: usize = 6;
 const TURNS: u32 = 40;
 
 /// One way to make a case smaller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Edit {
     /// Leaves out `size` deviations from `at` on.
     Cut {
@@ -101,16 +116,19 @@ enum Edit {
     Hurry {
         send: usize,
     },
+    /// Makes what the requests say simpler.
+    Say(Simpler),
 }
 
 /// The passes over a case, repeated until none helps.
-const PASSES: [fn(&Case) -> VecDeque<Edit>; 6] = [
+const PASSES: [fn(&Case) -> VecDeque<Edit>; 7] = [
     |case| cuts(case, case.tape.len().div_ceil(2), 0),
     |case| (0..case.scenario.requests.len()).map(|send| Edit::Unsend { send }).collect(),
     unsends,
     |case| per_deviation(case, |d| d.value, |deviation, value| Edit::Weaken { deviation, value }),
     |case| per_deviation(case, |d| d.nth, |deviation, nth| Edit::Move { deviation, nth }),
     |case| (0..case.scenario.requests.len()).map(|send| Edit::Hurry { send }).collect(),
+    |case| contents::edits(case).into_iter().map(Edit::Say).collect(),
 ];
 
 /// Cuts of `size` from `from` on, then of half that size over the whole tape, and so on.
@@ -151,9 +169,9 @@ fn per_deviation(
 }
 
 impl Edit {
-    fn apply(self, case: &mut Case) {
+    fn apply(&self, case: &mut Case) {
         let (requests, tape) = (&mut case.scenario.requests, &mut case.tape.0);
-        match self {
+        match *self {
             Edit::Cut { at, size } => drop(tape.drain(at..(at + size).min(tape.len()))),
             Edit::Unsend { send } => drop(requests.remove(send)),
             Edit::UnsendAndMove { send, deviation, nth } => {
@@ -175,6 +193,7 @@ impl Edit {
                     later.at = Time::ZERO + (later.at - (Time::ZERO + gap));
                 }
             }
+            Edit::Say(ref simpler) => simpler.apply(case),
         }
     }
 }
@@ -207,7 +226,7 @@ impl Shrinker {
             };
             let mut case = self.best.clone();
             edit.apply(&mut case);
-            if case.size() < self.best.size() {
+            if case.is_smaller(&self.best) {
                 self.tried += 1;
                 self.pending = Some((edit, case.clone()));
                 return Some(case);
@@ -228,6 +247,8 @@ impl Shrinker {
         self.edits = match edit {
             // The same place again: what moved up into it has not been tried there.
             Edit::Cut { at, size } => cuts(&self.best, size, at),
+            // The other edits still mean the same, and the next round tries them again. Those of a body are made of it.
+            Edit::Say(simpler) if !matches!(simpler, Simpler::Body { .. }) => return,
             _ => PASSES[self.pass](&self.best),
         };
     }

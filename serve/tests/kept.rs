@@ -13,10 +13,14 @@ use thunderhead_sim::{
     Response, Shelf, Time, Turn, kv, r2, workflow,
 };
 
+/// The value of a row, its body, and the file that has the body instead.
+type Value = (String, Option<Body>, Option<u64>);
+
 /// What a journal would have written.
 #[derive(Default)]
 struct Disk {
-    rows: BTreeMap<(String, String), (String, Option<Body>, Option<u64>)>,
+    /// By kind and key.
+    rows: BTreeMap<(String, String), Value>,
     images: BTreeMap<String, (String, Vec<u8>)>,
     turns: Vec<Turn>,
     shelf: Rc<Kept>,
@@ -282,7 +286,7 @@ fn pictures(cloud: &mut Cloud) {
             "PUT" => {
                 pictures.put(&request.path, request.body.clone()).execute().await?;
             }
-            "DELETE" => pictures.delete(&*request.path).await?,
+            "DELETE" => pictures.delete(&request.path).await?,
             _ => {}
         }
         let found = pictures.get(&request.path).execute().await?.and_then(|object| object.body);

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_trigger_that_failed_leaves_nothing_to_compare_until_it_has_fired_again() {
         let fired =
-            |minutes| ClientRequest::new(Time::from_ms(60_000 * minutes), SCHEDULED, "/0", "");
+            |minutes: u64| ClientRequest::new(Time::from_ms(60_000 * minutes), SCHEDULED, "/0", "");
         let requests = vec![fired(0), fired(0)];
         let op = Op::Fetch { to: "web".into(), request: requests[0].request.clone() };
         let mut history = History::default();

@@ -4,7 +4,7 @@
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::{
     BucketConfig, Code, Conditional, Error, Etag, GetOptions, HttpMetadata, Include, ListOptions,
-    Method, MultipartOptions, Notify, Op, Options, PutOptions, R2, Range, Reply, transient_errors,
+    Method, MultipartOptions, Notify, Op, Options, PutOptions, Range, Reply, transient_errors,
 };
 
 use super::support::{BUCKET, Store, map};
@@ -273,8 +273,6 @@ fn what_crosses_the_doorway_can_be_sent_to_another_thread() {
     check::<Reply>();
     check::<Error>();
     check::<Notify>();
-    fn movable<T: Send>() {}
-    movable::<R2>();
 }
 
 /// One operation of each kind.

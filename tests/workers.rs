@@ -208,11 +208,12 @@ fn a_cron_trigger_may_leave_to_its_next_firing_what_it_could_not_finish() {
     let rightly = worker("worker-sweep", config, &source(&format!("{files} {rows}")), Some(storm));
     let done = thunderhead(&rightly, &["explore", ".", "--runs", "1500", "--jobs", "1"]);
     assert_eq!(done.code, 0, "{}", done.stdout);
-    // A row that counts firings is wrong after a trigger that came twice, and no next firing mends it.
-    let counted = "await env.DB.exec('CREATE TABLE IF NOT EXISTS runs (id TEXT PRIMARY KEY, n INTEGER)');
-        await env.DB.exec(\"INSERT INTO runs VALUES ('a', 1) ON CONFLICT (id) DO UPDATE SET n = n + 1\"); await env.FILES.head('a');";
-    let wrongly = worker("worker-sweep-counts", config, &source(counted), Some(storm));
-    let done = thunderhead(&wrongly, &["explore", ".", "--runs", "300", "--jobs", "1"]);
+    // The other way round, the next firing no longer knows of the file.
+    let known = "const { results } = await env.DB.prepare('SELECT id FROM files').all();";
+    let found = "for (const { id } of results) await env.FILES.delete(id);";
+    let orphans = source(&format!("{known} {rows} {found}"));
+    let wrongly = worker("worker-sweep-orphans", config, &orphans, Some(storm));
+    let done = thunderhead(&wrongly, &["explore", ".", "--runs", "600", "--jobs", "1"]);
     assert_eq!(done.code, 1, "{}", done.stdout);
 }
 

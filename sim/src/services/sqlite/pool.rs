@@ -22,7 +22,8 @@ thread_local! {
     static SCHEMAS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What a database is after a sequence of statements that create something or add a column, and nothing else.
+/// What a database is after a sequence of statements that create something, add a column or drop a trigger, and nothing
+/// else.
 #[derive(Default)]
 pub(super) struct Schema {
     statements: Vec<Arc<str>>,
@@ -52,7 +53,8 @@ impl Schema {
         self: &Rc<Schema>,
         statement: &Statement<'_>,
     ) -> Result<Option<(Rc<Schema>, ResultSet)>, Error> {
-        if statement.kind != Kind::Create && !statement.adds_column() {
+        let grows = statement.kind == Kind::Create || statement.adds_column();
+        if !grows && !statement.drops_trigger() {
             return Ok(None);
         }
         if let Some(next) = self.next.borrow().get(statement.sql) {
@@ -142,5 +144,19 @@ mod tests {
             assert!(Rc::ptr_eq(&again, &schema) && !answer.schema_changed);
             assert_eq!(schema.idle.borrow().len(), 1);
         }
+    }
+
+    #[test]
+    fn a_trigger_that_a_migration_replaces_is_still_part_of_a_pooled_schema() {
+        let sql = "create table a(x); create trigger t after insert on a begin delete from a; end; \
+                   DROP TRIGGER t; create trigger t after insert on a begin select 1; end";
+        let mut schema = Schema::empty();
+        for statement in split(sql) {
+            (schema, _) = schema.after(&statement).unwrap().expect(statement.sql);
+        }
+        let mut database = Database::open(0);
+        database.exec(&format!("{sql}; insert into a values(1)"), &[]).unwrap();
+        let rows = database.exec("select x from a", &[]).unwrap().rows;
+        assert_eq!(rows.len(), 1, "the first trigger would have deleted it");
     }
 }

@@ -64,6 +64,15 @@ impl Statement<'_> {
         let words: Vec<&str> = sql.split_ascii_whitespace().collect();
         words.starts_with(&["alter", "table"]) && words.get(3) == Some(&"add")
     }
+
+    /// Whether it drops a trigger, which no row notices. A migration that replaces a trigger begins with it.
+    pub fn drops_trigger(&self) -> bool {
+        let mut words = self.sql.split_ascii_whitespace();
+        self.kind == Kind::Schema
+            && ["drop", "trigger"]
+                .iter()
+                .all(|word| words.next().is_some_and(|next| next.eq_ignore_ascii_case(word)))
+    }
 }
 
 /// More different texts than any application has; beyond it the memory begins anew.

@@ -55,10 +55,13 @@ pub fn of(system: &str) -> Bounds {
     }
 }
 
-/// Bounds of an enumeration: of all faults so many deviations, of crashes alone so many.
+/// Bounds of an enumeration: of all faults so many deviations, and of crashes alone so many if they are more, because
+/// all faults include the crashes.
 /// `ENUMERATE_DEVIATIONS=3` asks for more of all faults, which takes an hour or two in a release build.
-pub fn enumerated(all: usize, crashes: usize) -> [(FaultSet, usize); 2] {
-    [(FaultSet::explored(), asked(all)), (FaultSet::crashes(), crashes)]
+pub fn enumerated(all: usize, crashes: usize) -> Vec<(FaultSet, usize)> {
+    let all = (FaultSet::explored(), asked(all));
+    let more = (crashes > all.1).then_some((FaultSet::crashes(), crashes));
+    std::iter::once(all).chain(more).collect()
 }
 
 /// The number of deviations that `ENUMERATE_DEVIATIONS` asks for, or the usual one.

@@ -8,6 +8,10 @@ use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time};
 use crate::bounds::enumerated;
 use crate::search::{kept, mixed, order_only};
 
+const REFERENCE: &[&str] = &["reference"];
+/// The second differs from the first in its ledger only, so the largest workloads are left out for it.
+const BOTH: &[&str] = &["reference", "reference-history"];
+
 const PATH: &str = "/acme/cat.jpg?as=ann@acme";
 
 fn uploads() -> &'static System {
@@ -45,10 +49,10 @@ fn delete(at_ms: u64) -> ClientRequest {
     ClientRequest::new(Time::from_ms(at_ms), "DELETE", PATH, "").retried(1)
 }
 
-/// Both references keep every promise in every run within bounds.
-fn survives(requests: &[ClientRequest], at_least: u64) {
+/// These variants keep every promise in every run within bounds.
+fn survive(variants: &[&str], requests: &[ClientRequest], at_least: u64) {
     let scenario = order_only(requests.to_vec());
-    for name in ["reference", "reference-history"] {
+    for name in variants {
         let variant = uploads().variant(name).unwrap();
         crate::search::survives(uploads(), variant, &scenario, &enumerated(2, 3), at_least);
     }
@@ -58,25 +62,25 @@ fn survives(requests: &[ClientRequest], at_least: u64) {
 
 #[test]
 fn one_upload_survives_everything() {
-    survives(&[put(0, "one")], 3_000);
+    survive(BOTH, &[put(0, "one")], 3_000);
 }
 
 #[test]
 fn two_uploads_of_one_name_survive_everything() {
-    survives(&[put(0, "one"), put(1_005, "two")], 10_000);
+    survive(REFERENCE, &[put(0, "one"), put(1_005, "two")], 10_000);
 }
 
 #[test]
 fn an_upload_and_its_deletion_survive_everything() {
-    survives(&[put(0, "one"), delete(1_005)], 6_000);
+    survive(BOTH, &[put(0, "one"), delete(1_005)], 6_000);
 }
 
 #[test]
 fn an_upload_a_deletion_and_an_upload_survive_everything() {
-    survives(&[put(0, "one"), delete(1_005), put(1_010, "two")], 15_000);
+    survive(REFERENCE, &[put(0, "one"), delete(1_005), put(1_010, "two")], 15_000);
 }
 
 #[test]
 fn the_same_bytes_twice_survive_everything() {
-    survives(&[put(0, "one"), put(1_005, "one")], 7_000);
+    survive(BOTH, &[put(0, "one"), put(1_005, "one")], 7_000);
 }

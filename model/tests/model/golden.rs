@@ -1,10 +1,31 @@
 //! The network's answers, against those of another engine and of each other.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use thunderhead_model::{Classifier, Kernel, Settings, gallery};
 
 type Probabilities = BTreeMap<&'static str, Vec<f32>>;
+
+/// What a kernel answers to the whole gallery.
+struct Answers {
+    fused_convolutions: usize,
+    probabilities: Probabilities,
+}
+
+/// The answers of a kernel, which takes seconds for the gallery, so the tests share them.
+fn answers(kernel: Kernel) -> &'static Answers {
+    static ANSWERS: [OnceLock<Answers>; Kernel::ALL.len()] =
+        [const { OnceLock::new() }; Kernel::ALL.len()];
+    let at = Kernel::ALL.iter().position(|known| *known == kernel).expect("all kernels are listed");
+    ANSWERS[at].get_or_init(|| {
+        let classifier = load(kernel, 1);
+        Answers {
+            fused_convolutions: classifier.info().fused_convolutions,
+            probabilities: probabilities(&classifier),
+        }
+    })
+}
 
 /// What ONNX Runtime answers, recorded by `benches/peers/record.py`: per drawing, the classes
 /// with a probability above a hundred-thousandth.
@@ -37,27 +58,27 @@ fn largest_difference(left: &[f32], right: &[f32]) -> f32 {
 #[test]
 fn tract_as_it_comes_agrees_with_onnx_runtime() {
     let recorded = recorded();
-    for (name, found) in probabilities(&load(Kernel::Tract, 1)) {
+    for (&name, found) in &answers(Kernel::Tract).probabilities {
         let mut expected = vec![0.0; found.len()];
         recorded[name].iter().for_each(|(&class, &probability)| expected[class] = probability);
-        let difference = largest_difference(&found, &expected);
+        let difference = largest_difference(found, &expected);
         assert!(difference <= 1e-4, "{name}: {difference}");
     }
 }
 
 #[test]
 fn our_kernels_agree_with_tract() {
-    let exact = probabilities(&load(Kernel::Tract, 1));
+    let exact = &answers(Kernel::Tract).probabilities;
     for kernel in Kernel::ALL.into_iter().filter(|k| *k != Kernel::Tract && k.is_available()) {
-        let classifier = load(kernel, 1);
-        assert_eq!(classifier.info().fused_convolutions, 53, "{kernel:?}");
-        for (name, found) in probabilities(&classifier) {
+        let answers = answers(kernel);
+        assert_eq!(answers.fused_convolutions, 53, "{kernel:?}");
+        for (name, found) in &answers.probabilities {
             let expected = &exact[name];
             if kernel.is_bf16() {
-                let (found_best, expected_best) = (best(&found), best(expected));
+                let (found_best, expected_best) = (best(found), best(expected));
                 assert_eq!(found_best, expected_best, "{kernel:?}, {name}");
             } else {
-                let difference = largest_difference(&found, expected);
+                let difference = largest_difference(found, expected);
                 assert!(difference <= 1e-4, "{kernel:?}, {name}: {difference}");
             }
         }
@@ -67,8 +88,8 @@ fn our_kernels_agree_with_tract() {
 #[test]
 fn bf16_is_near_f32_on_the_whole_gallery() {
     for kernel in Kernel::ALL.into_iter().filter(|k| k.is_bf16() && k.is_available()) {
-        let exact = probabilities(&load(Kernel::Tract, 1));
-        let found = probabilities(&load(kernel, 1));
+        let exact = &answers(Kernel::Tract).probabilities;
+        let found = &answers(kernel).probabilities;
         let differences: Vec<f32> = exact
             .iter()
             .map(|(name, exact)| (exact[best(exact)] - found[name][best(exact)]).abs())

@@ -5,7 +5,6 @@ mod aes;
 mod codes;
 mod convert;
 mod digest;
-mod ghash;
 mod invocation;
 mod packing;
 mod signature;

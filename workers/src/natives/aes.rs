@@ -1,135 +1,51 @@
-//! AES in the modes of `crypto.subtle`. A key has 16, 24 or 32 bytes, or there is no answer. Nothing secret is at stake
-//! in a simulation, so nothing here takes care to use the same time for every key.
+//! AES in the modes of `crypto.subtle`. A key has 16, 24 or 32 bytes, or there is no answer. The modes are written out
+//! here because the platform's take what the usual crates do not: nonces of any length, counters of any number of bits,
+//! tags that are cut off.
 
-use super::ghash::Ghash;
+use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt};
+use aes::{Aes128, Aes192, Aes256};
+use ghash::GHash;
+use ghash::universal_hash::{KeyInit, UniversalHash};
 
 type Block = [u8; 16];
 
-/// The product of two bytes in the field of AES.
-fn times(mut one: u8, mut other: u8) -> u8 {
-    let mut product = 0;
-    while other != 0 {
-        if other & 1 != 0 {
-            product ^= one;
-        }
-        let carry = one & 0x80 != 0;
-        one <<= 1;
-        if carry {
-            one ^= 0x1b;
-        }
-        other >>= 1;
-    }
-    product
-}
-
-/// The substitution of a byte and its opposite: the inverse in the field, and five rotations of it.
-fn boxes() -> ([u8; 256], [u8; 256]) {
-    let (mut there, mut back) = ([0; 256], [0; 256]);
-    let (mut power, mut inverse) = (1u8, 1u8);
-    loop {
-        // Three generates the field, and 0xf6 is its inverse.
-        power = times(power, 3);
-        inverse = times(inverse, 0xf6);
-        let sum = (1..5).fold(inverse, |sum, by| sum ^ inverse.rotate_left(by));
-        there[usize::from(power)] = sum ^ 0x63;
-        if power == 1 {
-            break;
-        }
-    }
-    there[0] = 0x63;
-    for (byte, substitute) in there.iter().enumerate() {
-        back[usize::from(*substitute)] = byte as u8;
-    }
-    (there, back)
-}
-
-/// Products with the constants of the columns, for every byte.
-fn products(by: u8) -> [u8; 256] {
-    std::array::from_fn(|byte| times(byte as u8, by))
-}
-
 /// A key that is ready to encrypt and decrypt blocks.
-pub struct Aes {
-    rounds: Vec<Block>,
-    there: [u8; 256],
-    back: [u8; 256],
-    columns: [[u8; 256]; 6],
+enum Aes {
+    Of16(Aes128),
+    Of24(Aes192),
+    Of32(Aes256),
 }
-
-/// The constants of the columns: two for encrypting, four for decrypting.
-const COLUMNS: [u8; 6] = [2, 3, 14, 11, 13, 9];
 
 impl Aes {
     /// None for a key of another size.
-    pub fn new(key: &[u8]) -> Option<Self> {
-        let size = key.len() / 4;
-        if !matches!(key.len(), 16 | 24 | 32) {
-            return None;
+    fn new(key: &[u8]) -> Option<Aes> {
+        match key.len() {
+            16 => Aes128::new_from_slice(key).ok().map(Aes::Of16),
+            24 => Aes192::new_from_slice(key).ok().map(Aes::Of24),
+            _ => Aes256::new_from_slice(key).ok().map(Aes::Of32),
         }
-        let (there, back) = boxes();
-        let mut words: Vec<[u8; 4]> =
-            key.chunks(4).map(|word| [word[0], word[1], word[2], word[3]]).collect();
-        let mut constant = 1;
-        for at in size..4 * (size + 7) {
-            let mut word = words[at - 1];
-            if at % size == 0 {
-                word.rotate_left(1);
-                word = word.map(|byte| there[usize::from(byte)]);
-                word[0] ^= constant;
-                constant = times(constant, 2);
-            } else if size == 8 && at % 8 == 4 {
-                word = word.map(|byte| there[usize::from(byte)]);
-            }
-            let before = words[at - size];
-            words.push(std::array::from_fn(|byte| before[byte] ^ word[byte]));
-        }
-        let rounds = words.chunks(4).map(|four| std::array::from_fn(|at| four[at / 4][at % 4]));
-        Some(Self { rounds: rounds.collect(), there, back, columns: COLUMNS.map(products) })
-    }
-
-    fn add(&self, block: &mut Block, round: usize) {
-        block.iter_mut().zip(self.rounds[round]).for_each(|(byte, key)| *byte ^= key);
-    }
-
-    /// Each column becomes the sum of its bytes, times these constants in turn.
-    fn mix(&self, block: &Block, by: [Option<usize>; 4]) -> Block {
-        std::array::from_fn(|at| {
-            let (column, row) = (at / 4 * 4, at % 4);
-            (0..4).fold(0, |sum, offset| {
-                let byte = block[column + (row + offset) % 4];
-                sum ^ by[offset].map_or(byte, |table| self.columns[table][usize::from(byte)])
-            })
-        })
     }
 
     /// Encrypts one block.
-    pub fn encrypt(&self, mut block: Block) -> Block {
-        let last = self.rounds.len() - 1;
-        self.add(&mut block, 0);
-        for round in 1..=last {
-            let moved = |at: usize| block[(at + 4 * (at % 4)) % 16];
-            block = std::array::from_fn(|at| self.there[usize::from(moved(at))]);
-            if round < last {
-                block = self.mix(&block, [Some(0), Some(1), None, None]);
-            }
-            self.add(&mut block, round);
+    fn encrypt(&self, block: Block) -> Block {
+        let mut block = block.into();
+        match self {
+            Aes::Of16(key) => key.encrypt_block(&mut block),
+            Aes::Of24(key) => key.encrypt_block(&mut block),
+            Aes::Of32(key) => key.encrypt_block(&mut block),
         }
-        block
+        block.into()
     }
 
     /// Decrypts one block.
-    pub fn decrypt(&self, mut block: Block) -> Block {
-        let last = self.rounds.len() - 1;
-        for round in (1..=last).rev() {
-            self.add(&mut block, round);
-            if round < last {
-                block = self.mix(&block, [Some(2), Some(3), Some(4), Some(5)]);
-            }
-            let moved = |at: usize| block[(at + 16 - 4 * (at % 4)) % 16];
-            block = std::array::from_fn(|at| self.back[usize::from(moved(at))]);
+    fn decrypt(&self, block: Block) -> Block {
+        let mut block = block.into();
+        match self {
+            Aes::Of16(key) => key.decrypt_block(&mut block),
+            Aes::Of24(key) => key.decrypt_block(&mut block),
+            Aes::Of32(key) => key.decrypt_block(&mut block),
         }
-        self.add(&mut block, 0);
-        block
+        block.into()
     }
 }
 
@@ -192,6 +108,16 @@ pub fn ctr(key: &[u8], counter: &[u8], bits: u32, text: &[u8]) -> Option<Vec<u8>
     Some(found)
 }
 
+/// The sum of GCM over what is sent with a text, the text, and the lengths of both in bits.
+fn ghash(factor: Block, with: &[u8], text: &[u8]) -> Block {
+    let mut sum = GHash::new(&factor.into());
+    sum.update_padded(with);
+    sum.update_padded(text);
+    let lengths = ((with.len() as u128 * 8) << 64) | (text.len() as u128 * 8);
+    sum.update(&[lengths.to_be_bytes().into()]);
+    sum.finalize().into()
+}
+
 /// The text with the key stream of GCM, and the whole tag of what is sealed.
 fn gcm(
     key: &[u8],
@@ -201,14 +127,14 @@ fn gcm(
     opens: bool,
 ) -> Option<(Vec<u8>, Block)> {
     let aes = Aes::new(key)?;
-    let hash = Ghash::new(aes.encrypt([0; 16]));
+    let factor = aes.encrypt([0; 16]);
     let start = match <[u8; 12]>::try_from(nonce) {
         Ok(nonce) => block(&[&nonce[..], &[0, 0, 0, 1]].concat())?,
-        Err(_) => hash.of(&[], nonce),
+        Err(_) => ghash(factor, &[], nonce),
     };
     let other = ctr(key, &count(start, 32), 32, text)?;
     let sealed = if opens { text } else { &other };
-    let tag = xor(&hash.of(with, sealed), &aes.encrypt(start));
+    let tag = xor(&ghash(factor, with, sealed), &aes.encrypt(start));
     Some((other, tag))
 }
 

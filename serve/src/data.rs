@@ -13,10 +13,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
-use thunderhead_sim::{Body, Machine};
+use thunderhead_sim::{Body, Machine, hex};
 
 use crate::files::{Files, Written};
-use crate::session::hex;
 
 mod error;
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use thunderhead_sim::hex;
 
 use crate::data::Data;
 
@@ -116,10 +117,6 @@ impl Sessions {
         tag.update(text.as_bytes());
         tag
     }
-}
-
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -203,6 +203,7 @@ pub use simulate::{SetupError, simulate};
 pub use values::body::{Body, BodySource, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
+pub use values::hex::hex;
 pub use values::printable::{is_unprintable, printable, printable_json, printable_lines};
 pub use values::rng::Rng;
 pub use values::shelf::Shelf;

@@ -4,6 +4,7 @@ pub mod body;
 pub mod call;
 pub(crate) mod count;
 pub mod hash;
+pub mod hex;
 pub(crate) mod media;
 pub(crate) mod pairs;
 pub(crate) mod percent;

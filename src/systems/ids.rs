@@ -1,6 +1,4 @@
-//! Ids that systems make: UUIDs of version 7, which sort by time, and hexadecimal digests.
-
-use std::fmt::Write;
+//! Ids that systems make: UUIDs of version 7, which sort by time.
 
 use thunderhead_sim::Env;
 
@@ -22,14 +20,6 @@ pub fn is_uuid(text: &str) -> bool {
     let groups = [8, 4, 4, 4, 12];
     let hex = |part: &str| part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
     text.split('-').map(str::len).eq(groups) && text.split('-').all(hex)
-}
-
-/// Writes bytes in lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::protocol::outcome::Error;
-use crate::values::body::hex;
+use crate::values::hex::hex;
 use crate::values::time::Time;
 
 /// Which object of a namespace. However they were made, two that print alike are the same.

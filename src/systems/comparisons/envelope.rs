@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use thunderhead_sim::Headers;
-
-use crate::systems::ids::hex;
+use thunderhead_sim::{Headers, hex};
 
 /// The signals of one environment, as they are stored and compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

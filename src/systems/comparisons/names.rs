@@ -1,9 +1,9 @@
 //! Bindings, and ids: the key of a pair, the id of a comparison, the id of its workflow instance.
 
 use sha2::{Digest, Sha256};
+use thunderhead_sim::hex;
 
 use super::target::Target;
-use crate::systems::ids::hex;
 
 /// The durable objects, one for each pair.
 pub const ENVPAIR_DO: &str = "ENVPAIR_DO";

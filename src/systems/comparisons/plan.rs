@@ -8,14 +8,13 @@ mod workflow;
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use thunderhead_sim::workflow::{CreateOptions, WorkflowConfig};
-use thunderhead_sim::{Cloud, Env, Error, Request, Response};
+use thunderhead_sim::{Cloud, Env, Error, Request, Response, hex};
 
 use super::access::{self, may_change_settings};
 use super::names::{COMPARE, ENVPAIR_DO};
 use super::sites;
 use super::target::Target;
 use super::wire::{CompareRequest, KeepRequest};
-use crate::systems::ids::hex;
 use crate::systems::json;
 
 /// How much of the plan is repaired.

@@ -8,9 +8,7 @@ use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use thunderhead_sim::{Body, Request, Time};
-
-use crate::systems::ids::hex;
+use thunderhead_sim::{Body, Request, Time, hex};
 
 /// The name of the secret, and its value in every simulated deployment.
 pub const SECRET: &str = "WEBHOOK_SECRET";

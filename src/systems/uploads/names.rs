@@ -2,8 +2,7 @@
 //! derived from an object's bytes.
 
 use sha2::{Digest, Sha256};
-
-use crate::systems::ids::hex;
+use thunderhead_sim::hex;
 
 /// The bucket that holds the pictures.
 pub const BUCKET: &str = "images";

@@ -1,9 +1,7 @@
 //! Requests: uploads, deletions, changes past the route, and what operators do.
 
 use md5::{Digest, Md5};
-use thunderhead_sim::{Body, ClientRequest, Rng, Time};
-
-use crate::systems::ids::hex;
+use thunderhead_sim::{Body, ClientRequest, Rng, Time, hex};
 
 const GAPS_MS: [u64; 6] = [0, 3, 40, 1_000, 2_500, 9_000];
 const NAMES: [&str; 3] = ["cat.jpg", "dog.jpg", "a/owl.jpg"];

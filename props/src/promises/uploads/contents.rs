@@ -1,9 +1,9 @@
 //! What R2 and the rows hold, rebuilt from the facts, in R2's order.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
+use thunderhead_sim::hex;
 use thunderhead_sim::queue::MessageId;
 
 use super::facts::Fact;
@@ -96,11 +96,7 @@ pub fn split(key: &str) -> Option<(&str, &str)> {
 
 /// The event of these bytes under this key.
 pub fn event_id(key: &str, etag: &str) -> String {
-    let mut id = String::with_capacity(64);
-    for byte in Sha256::digest(format!("{key}:{etag}")) {
-        let _ = write!(id, "{byte:02x}");
-    }
-    id
+    hex(&Sha256::digest(format!("{key}:{etag}")))
 }
 
 /// The first characters of an id, enough to tell ids apart in a message.

@@ -7,8 +7,9 @@ use super::{Failure, Script, ScriptChoices, words};
 use crate::protocol::trace::TraceHash;
 use crate::scenario::scripted_fault::ScriptedFault;
 use crate::scenario::{ClientRequest, Kill, Scenario};
-use crate::values::body::{Body, BodySource, hex};
+use crate::values::body::{Body, BodySource};
 use crate::values::hash::StableHasher;
+use crate::values::hex::hex;
 use crate::values::printable::is_unprintable;
 use crate::values::time::Time;
 

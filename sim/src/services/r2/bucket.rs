@@ -16,7 +16,8 @@ use super::{
     HttpMetadata, ListOptions, Method, MultipartOptions, Notification, NotificationObject, Notify,
     Object, PutOptions, Reply, StorageClass, UploadedPart, list,
 };
-use crate::values::body::{Body, hex};
+use crate::values::body::Body;
+use crate::values::hex::hex;
 use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 

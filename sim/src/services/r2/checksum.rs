@@ -6,7 +6,8 @@ use md5::{Digest, Md5};
 use serde::{Deserialize, Serialize};
 
 use super::{Algorithm, ArgumentError, Error, Method};
-use crate::values::body::{Body, hex, unhex};
+use crate::values::body::Body;
+use crate::values::hex::{hex, unhex};
 
 /// A checksum that a caller sends along with the bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

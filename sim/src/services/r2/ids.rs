@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::values::body::hex;
 use crate::values::hash::split_mix;
+use crate::values::hex::hex;
 
 /// Makes versions and upload ids that look random and never repeat.
 #[derive(Debug, Default)]

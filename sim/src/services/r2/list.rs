@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::bucket::Stored;
 use super::limits::{MAX_LIST_KEYS, MAX_LIST_KEYS_WITH_METADATA};
 use super::{Code, HttpMetadata, Include, ListOptions, Listing, Object};
-use crate::values::body::{hex, unhex};
+use crate::values::hex::{hex, unhex};
 
 /// The page of `objects` that `options` ask for.
 pub(super) fn page(

@@ -9,7 +9,8 @@ use super::checksum::{md5, multipart_etag};
 use super::ids::Ids;
 use super::limits::{MAX_OBJECT_BYTES, MIN_PART_BYTES, UPLOAD_LIFETIME};
 use super::{Code, MultipartOptions, Options, UploadedPart};
-use crate::values::body::{Body, hex};
+use crate::values::body::Body;
+use crate::values::hex::hex;
 use crate::values::time::Time;
 
 /// The uploads of one bucket, by id.

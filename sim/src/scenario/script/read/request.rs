@@ -12,7 +12,8 @@ use crate::scenario::script::error::ScriptError;
 use crate::scenario::script::fields::{Fields, kind};
 use crate::scenario::script::{ScriptPlace, words};
 use crate::scenario::{ClientRequest, limits};
-use crate::values::body::{Body, BodySource, unhex};
+use crate::values::body::{Body, BodySource};
+use crate::values::hex::unhex;
 use crate::values::time::Time;
 
 pub(super) const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retries"];

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use measure::Table;
 use thunderhead::systems;
-use thunderhead_props::explore::{Search, Strategy};
+use thunderhead_props::explore::{Search, Standing, Strategy};
 use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 
@@ -132,10 +132,11 @@ fn whole(system: &System, variant: &Variant, seed: u64, strategy: Strategy) -> T
     let search = Search { seed, runs: MOST, ..Search::new(system, variant, strategy) };
     let (start, broken) = (measure::clock(), Cell::new(false));
     let mut took = (None, Duration::ZERO);
-    let findings = search.run_and_tell(&mut |_| broken.set(true), &mut |runs| {
-        took = (broken.get().then_some(runs), measure::clock() - start);
-        !broken.get()
-    });
+    let findings =
+        search.run_and_tell(&mut |_| broken.set(true), &mut |Standing { runs, .. }| {
+            took = (broken.get().then_some(runs), measure::clock() - start);
+            !broken.get()
+        });
     findings.expect("the workload is the system's own");
     took
 }

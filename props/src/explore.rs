@@ -4,6 +4,7 @@
 mod bugs;
 mod saved;
 mod shard;
+mod standing;
 mod strategy;
 mod tally;
 
@@ -25,6 +26,7 @@ use tally::{Record, Shrunk, Tally};
 pub use bugs::{Bug, bugs};
 pub use saved::{Saved, SavedError, SavedFailures};
 pub use shard::Shard;
+pub use standing::Standing;
 pub use strategy::Strategy;
 
 /// Which variant to search, how, and for how long.
@@ -122,8 +124,8 @@ impl<'a> Search<'a> {
 }
 
 impl Search<'_> {
-    /// Plays the runs. After each batch, `go_on` is told how many there were and may end the search.
-    pub fn run(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Findings, SetupError> {
+    /// Plays the runs. After each batch, `go_on` is told how far the search is and may end it.
+    pub fn run(&self, go_on: &mut dyn FnMut(Standing) -> bool) -> Result<Findings, SetupError> {
         self.run_and_tell(&mut |_| {}, go_on)
     }
 
@@ -132,25 +134,26 @@ impl Search<'_> {
     pub fn run_and_tell(
         &self,
         found: &mut dyn FnMut(&Broken),
-        go_on: &mut dyn FnMut(u64) -> bool,
+        go_on: &mut dyn FnMut(Standing) -> bool,
     ) -> Result<Findings, SetupError> {
         let tally = Tally::new(self.system, SHRUNK);
-        self.run_from(tally, found, &mut |tally| go_on(tally.runs()))
+        self.run_from(tally, found, &mut |tally| go_on(tally.standing()))
     }
 
     /// Like [`run_and_tell`](Search::run_and_tell) for a search of seeds that can be stopped and taken up. It begins
-    /// behind what was `saved`; after each batch, `go_on` is given what there is to save.
+    /// behind what was `saved`; after each batch, `go_on` is also given what there is to save.
     pub fn take_up(
         &self,
         saved: Option<&Saved>,
         found: &mut dyn FnMut(&Broken),
-        go_on: &mut dyn FnMut(&dyn Fn() -> Saved) -> bool,
+        go_on: &mut dyn FnMut(Standing, &dyn Fn() -> Saved) -> bool,
     ) -> Result<Findings, SavedError> {
         let tally = match saved {
             Some(saved) => self.tally(&[(self.shard, saved)])?,
             None => Tally::new(self.system, SHRUNK),
         };
-        Ok(self.run_from(tally, found, &mut |tally| go_on(&|| tally.saved()))?)
+        let go_on = &mut |tally: &Tally| go_on(tally.standing(), &|| tally.saved());
+        Ok(self.run_from(tally, found, go_on)?)
     }
 
     /// What the shards of a search have found together, in their order.

@@ -122,11 +122,6 @@ impl<'a> Log<'a> {
         (self.campaign.found.runs > 0).then(|| self.campaign.found.clone())
     }
 
-    /// How many runs there were.
-    pub fn runs(&self) -> u64 {
-        self.campaign.found.runs
-    }
-
     /// Writes down how far the search has come, unless that was done a moment ago. Returns whether it could.
     pub fn note(&mut self, saved: &dyn Fn() -> Saved) -> bool {
         if self.written.is_none_or(|written| written.elapsed() >= EVERY) {

@@ -206,8 +206,8 @@ fn one<'a>(
         };
         let before = line.runs;
         let findings =
-            search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |runs| {
-                tick(before + runs);
+            search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |standing| {
+                tick(before + standing.runs);
                 budget.lasts(at + 1, strategies.len())
             })?;
         let Findings { runs, complete, seen: now, broken, .. } = findings;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Strategy, bugs};
+use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Standing, Strategy, bugs};
 use thunderhead_props::{COMPARED, quietly, search};
 use thunderhead_sim::{Fault, FaultSet, Source};
 
@@ -108,10 +108,10 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         broken.set(broken.get() + 1);
         kept.borrow_mut().early(&search, one);
     };
-    let mut go_on = |runs: u64| {
-        let (all, per_second) =
-            (search.runs_of(search.shard), watch.per_second(runs - begun.get()));
-        let pace = Pace { runs, all, per_second, broken: broken.get() };
+    let mut go_on = |standing: Standing| {
+        let (runs, all) = (standing.runs, search.runs_of(search.shard));
+        let per_second = watch.per_second(runs - begun.get());
+        let pace = Pace { standing, all, per_second, broken: broken.get() };
         progress.show(runs, all, &pace.to_string());
         kept.borrow().well() && !interrupt.came()
     };
@@ -124,9 +124,9 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
             let mut log = Log::open(path, asked, search.shard)?;
             let saved = log.saved();
             begun.set(saved.as_ref().map_or(0, |saved| saved.runs));
-            let findings = search.take_up(saved.as_ref(), &mut found, &mut |now| {
+            let findings = search.take_up(saved.as_ref(), &mut found, &mut |standing, now| {
                 let noted = log.note(now);
-                go_on(log.runs()) && noted
+                go_on(standing) && noted
             })?;
             log.finish();
             if let Some(why) = log.wrong {

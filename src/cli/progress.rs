@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
+use thunderhead_props::explore::Standing;
+
 /// How wide the bar is, in characters.
 const WIDTH: u64 = 24;
 
@@ -37,9 +39,9 @@ impl Progress {
 /// How far a search is, how fast it goes and what it has found.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How many runs were played.
-    pub runs: u64,
-    /// How many there are to be, at most.
+    /// How many runs were played, and what they have shown.
+    pub standing: Standing,
+    /// How many runs there are to be, at most.
     pub all: u64,
     /// How many are played in a second.
     pub per_second: u64,
@@ -49,13 +51,16 @@ pub struct Pace {
 
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pace { runs, all, per_second, broken } = *self;
+        let Pace { standing: Standing { runs, seen, sometimes }, all, per_second, broken } = *self;
         // An enumeration ends when there is nothing left to try, which nobody knows before.
         match all {
             u64::MAX => write!(f, "{runs} runs")?,
             _ => write!(f, "{runs} of {all} runs")?,
         }
         write!(f, ", {per_second}/s")?;
+        if sometimes > 0 {
+            write!(f, ", {seen} of {sometimes} sometimes seen")?;
+        }
         match broken {
             0 => {}
             1 => write!(f, ", 1 promise broken")?,
@@ -87,12 +92,21 @@ mod tests {
 
     #[test]
     fn a_pace_says_how_far_and_how_fast_and_what_is_broken_and_what_is_left() {
-        let pace =
-            |runs, all, per_second, broken| Pace { runs, all, per_second, broken }.to_string();
+        let pace = |runs, all, per_second, broken| {
+            let standing = Standing { runs, seen: 0, sometimes: 0 };
+            Pace { standing, all, per_second, broken }.to_string()
+        };
         assert_eq!(pace(500, 1000, 100, 0), "500 of 1000 runs, 100/s, 5 s left");
         assert_eq!(pace(0, 1001, 10, 1), "0 of 1001 runs, 10/s, 1 promise broken, 1 min 41 s left");
         assert_eq!(pace(10, 10_000_000, 900, 2).split(", ").last(), Some("3 h 5 min left"));
         assert_eq!(pace(10, u64::MAX, 900, 2), "10 runs, 900/s, 2 promises broken");
         assert_eq!(pace(0, 10, 0, 0), "0 of 10 runs, 0/s");
+    }
+
+    #[test]
+    fn a_pace_says_how_much_of_what_sometimes_happens_was_seen() {
+        let standing = Standing { runs: 20, seen: 7, sometimes: 9 };
+        let pace = Pace { standing, all: 40, per_second: 10, broken: 0 };
+        assert_eq!(pace.to_string(), "20 of 40 runs, 10/s, 7 of 9 sometimes seen, 2 s left");
     }
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::{Case, Run, SetupError, TraceHash};
 
-use super::Broken;
 use super::saved::{Saved, SavedError, SavedFailures};
 use super::shard::BLOCK;
+use super::{Broken, Standing};
 use crate::coverage::Coverage;
 use crate::promise::{Name, Violation};
 use crate::system::System;
@@ -138,6 +138,11 @@ impl<'a> Tally<'a> {
 
     pub fn runs(&self) -> u64 {
         self.runs
+    }
+
+    pub fn standing(&self) -> Standing {
+        let seen = self.seen.iter().filter(|times| **times > 0).count();
+        Standing { runs: self.runs, seen, sometimes: self.seen.len() }
     }
 
     pub fn trace_hash(&self) -> TraceHash {

@@ -30,7 +30,8 @@ fn whole(strategy: Strategy) -> String {
 /// Plays a shard for so many batches.
 fn played(search: &Search, from: Option<&Saved>, batches: u32) -> (Saved, Findings) {
     let (mut left, mut last) = (batches, from.cloned().unwrap_or_default());
-    let findings = search.take_up(from, &mut |_| {}, &mut |saved| {
+    let findings = search.take_up(from, &mut |_| {}, &mut |standing, saved| {
+        assert_eq!(standing.runs, saved().runs);
         (left, last) = (left - 1, saved());
         left > 0
     });
@@ -50,7 +51,7 @@ fn a_search_that_is_stopped_after_every_batch_finds_the_same() {
         }
         assert_eq!(stops, 3, "1,700 runs are three batches and a part of one");
         assert_eq!(all(&findings), whole(strategy));
-        let again = search.take_up(Some(&saved), &mut |_| {}, &mut |_| unreachable!()).unwrap();
+        let again = search.take_up(Some(&saved), &mut |_| {}, &mut |_, _| unreachable!()).unwrap();
         assert_eq!(all(&again), whole(strategy), "it has been finished");
     }
 }
@@ -76,7 +77,7 @@ fn what_another_search_has_saved_is_refused() {
     let search = search(Strategy::Random, "1/1");
     let (saved, _) = played(&search, None, 2);
     let refused = |search: &Search, saved: &Saved, why: &str| {
-        let answer = search.take_up(Some(saved), &mut |_| {}, &mut |_| unreachable!());
+        let answer = search.take_up(Some(saved), &mut |_| {}, &mut |_, _| unreachable!());
         match answer {
             Err(SavedError::Other(text)) => assert!(text.contains(why), "{text}"),
             other => panic!("{other:?}"),

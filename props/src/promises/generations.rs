@@ -6,6 +6,7 @@ mod artifacts;
 mod contents;
 mod ends;
 mod facts;
+mod figures;
 #[cfg(test)]
 mod mutants;
 mod served;
@@ -34,6 +35,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &answers::TOLD,
     &webhooks::FORGED,
     &served::AS_IT_IS,
+    &figures::THE_PROVIDERS,
     &sometimes::SOME_FAIL,
     &sometimes::ALL_FAIL,
     &sometimes::TIMED_OUT,

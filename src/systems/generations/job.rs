@@ -11,7 +11,7 @@ use super::library;
 use super::mistakes;
 use super::names::{BUCKET, PROVIDER, WEB, key};
 use super::store::{Task, TaskStatus};
-use super::wire::{JobStatus, Report, TaskType};
+use super::wire::{Figures, JobStatus, Report, TaskType};
 use crate::systems::json;
 
 /// How many jobs an artifact may take, if the provider says that another may fare better.
@@ -123,7 +123,7 @@ impl Generation {
                 task.status = TaskStatus::Streaming;
                 task.url.clone_from(&report.url);
                 task.content_type.clone_from(&report.content_type);
-                task.seed = report.seed;
+                task.figures = Some(report.figures);
             }
             JobStatus::Failed
                 if report.retryable
@@ -241,7 +241,7 @@ fn failed(task: &Task, response: &Response) -> Report {
         status: JobStatus::Failed,
         url: None,
         content_type: None,
-        seed: None,
+        figures: Figures::default(),
         error: Some(response.body.text().unwrap_or_default().into()),
         retryable: false,
     }

@@ -10,9 +10,10 @@ use thunderhead_sim::{D1PreparedStatement, Env, Error, Time};
 use super::mistakes;
 use super::names::LIBRARY;
 use super::store::{Stored, Task};
+use super::wire::Figures;
 
 /// The tables. An artifact is there before its generation, so no foreign key leads from one to the
-/// other: D1 would refuse it.
+/// other: D1 would refuse it. Costs are in millionths of a dollar.
 pub const SCHEMA: &[&str] = &[
     "CREATE TABLE generations (
   id TEXT PRIMARY KEY,
@@ -21,6 +22,7 @@ pub const SCHEMA: &[&str] = &[
   model TEXT NOT NULL,
   input TEXT NOT NULL,
   output_count INTEGER NOT NULL,
+  cost INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   completed_at INTEGER NOT NULL
 )",
@@ -29,6 +31,9 @@ pub const SCHEMA: &[&str] = &[
   generation_id TEXT NOT NULL,
   content_type TEXT NOT NULL,
   metadata TEXT NOT NULL,
+  width INTEGER,
+  height INTEGER,
+  cost INTEGER,
   created_at INTEGER NOT NULL
 )",
     "CREATE INDEX artifacts_of_generation ON artifacts (generation_id)",
@@ -46,13 +51,15 @@ const CLAIM: &str =
 const CLAIMED: &str = "SELECT generation_id FROM requests WHERE key = ?";
 /// A generation that is finished gets no more artifacts, however late this arrives.
 const ADD_ARTIFACT: &str = "INSERT INTO artifacts
-  (id, generation_id, content_type, metadata, created_at) SELECT ?1, ?2, ?3, ?4, ?5
+  (id, generation_id, content_type, metadata, width, height, cost, created_at)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
   WHERE NOT EXISTS (SELECT 1 FROM generations WHERE id = ?2) ON CONFLICT DO NOTHING";
-/// Counts what is there at the moment of writing: only the database knows which requests have arrived.
+/// Counts and sums up what is there at the moment of writing: only the database knows which requests have arrived.
 const FINISH: &str = "INSERT INTO generations
-  (id, status, provider, model, input, output_count, created_at, completed_at)
-  SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, ?5, ?6
-  FROM (SELECT COUNT(*) AS made FROM artifacts WHERE generation_id = ?1)
+  (id, status, provider, model, input, output_count, cost, created_at, completed_at)
+  SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, total, ?5, ?6
+  FROM (SELECT COUNT(*) AS made, COALESCE(SUM(cost), 0) AS total
+    FROM artifacts WHERE generation_id = ?1)
   WHERE true ON CONFLICT DO NOTHING";
 const TAG: &str = "INSERT INTO tags (tag, target_type, target_id)
   VALUES (?, 'generation', ?) ON CONFLICT DO NOTHING";
@@ -98,13 +105,22 @@ pub async fn add_artifacts(env: &Env, generation: &str, tasks: &[Task]) -> Resul
 }
 
 fn artifact_row(env: &Env, generation: &str, task: &Task) -> Vec<Value> {
-    let metadata = json!({ "task": task.task_uuid(), "seed": task.seed }).to_string();
+    let Figures { seed, width, height, cost } = task.figures.unwrap_or_default();
+    let metadata = json!({ "task": task.task_uuid(), "seed": seed }).to_string();
+    let number = |of: Option<u32>| of.map_or(Value::Null, |n| Value::Integer(n.into()));
+    let (width, height) = match mistakes::SWAPS_SIDES.is_made(env) {
+        true => (height, width),
+        false => (width, height),
+    };
     let content_type = task.content_type.as_deref().unwrap_or("application/octet-stream");
     vec![
         task.artifact.as_str().into(),
         generation.into(),
         content_type.into(),
         metadata.into(),
+        number(width),
+        number(height),
+        number(cost),
         ms(env.now()),
     ]
 }
@@ -122,9 +138,12 @@ pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec
         ms(*created_at),
         ms(completed_at),
     ];
-    let finish: Cow<str> = match mistakes::COUNTS_WHAT_WAS_ASKED.is_made(env) {
-        true => FINISH.replace("COUNT(*)", &create.count.to_string()).into(),
-        false => FINISH.into(),
+    let finish: Cow<str> = if mistakes::COUNTS_WHAT_WAS_ASKED.is_made(env) {
+        FINISH.replace("COUNT(*)", &create.count.to_string()).into()
+    } else if mistakes::ONE_PRICE.is_made(env) {
+        FINISH.replace("SUM(cost)", "COUNT(*) * MAX(cost)").into()
+    } else {
+        FINISH.into()
     };
     let mut statements = vec![db.prepare(&finish).bind(row)];
     let tag = |tag: &String| db.prepare(TAG).bind(vec![tag.as_str().into(), id.clone()]);
@@ -207,25 +226,29 @@ mod tests {
     }
 
     fn artifact(d1: &mut D1, id: &str) {
-        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "1"]);
+        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "512", "256", "30", "1"]);
     }
 
     fn finish(d1: &mut D1) -> Vec<Vec<Value>> {
         run(d1, FINISH, &["g", "provider", "image-1", "{}", "1", "2"]);
-        d1.query(LIBRARY, "SELECT status, output_count FROM generations").expect("a query")
+        d1.query(LIBRARY, "SELECT status, output_count, cost FROM generations").expect("a query")
     }
 
     #[test]
-    fn a_generation_counts_the_artifacts_that_are_there() {
+    fn a_generation_counts_the_artifacts_that_are_there_and_adds_up_their_costs() {
         let mut d1 = library();
         artifact(&mut d1, "a");
         artifact(&mut d1, "b");
-        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(2)]]);
+        assert_eq!(
+            finish(&mut d1),
+            [[Value::from("ready"), Value::Integer(2), Value::Integer(60)]]
+        );
     }
 
     #[test]
     fn a_generation_without_artifacts_has_failed() {
-        assert_eq!(finish(&mut library()), [[Value::from("failed"), Value::Integer(0)]]);
+        let failed = [Value::from("failed"), Value::Integer(0), Value::Integer(0)];
+        assert_eq!(finish(&mut library()), [failed]);
     }
 
     #[test]
@@ -244,7 +267,10 @@ mod tests {
         let mut d1 = library();
         artifact(&mut d1, "a");
         artifact(&mut d1, "a");
-        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(1)]]);
+        assert_eq!(
+            finish(&mut d1),
+            [[Value::from("ready"), Value::Integer(1), Value::Integer(30)]]
+        );
         run(&mut d1, TAG, &["cats", "g"]);
         run(&mut d1, TAG, &["cats", "g"]);
         let tags = d1.query(LIBRARY, "SELECT * FROM tags").expect("a query");

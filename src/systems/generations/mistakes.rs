@@ -67,4 +67,8 @@ mistakes! {
         breaks "every artifact is tried";
     NEVER_MODIFIED = "never-modified", "a client that has any bytes is told that they are the artifact's",
         breaks "an artifact is served as it is";
+    SWAPS_SIDES = "swaps-sides", "the width of an artifact is written as its height",
+        breaks "figures are the provider's";
+    ONE_PRICE = "one-price", "every artifact of a generation is taken to cost as much as the dearest",
+        breaks "figures are the provider's";
 }

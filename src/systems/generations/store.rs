@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
 
 use super::mistakes;
-use super::wire::{Create, Progress, Standing, TaskType};
+use super::wire::{Create, Figures, Progress, Standing, TaskType};
 use crate::systems::ids::uuid_v7;
 use crate::systems::json;
 
@@ -60,8 +60,9 @@ pub struct Task {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+    /// What the provider says of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
+    pub figures: Option<Figures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether something may be in the bucket under its key, now or when a late request arrives.
@@ -141,7 +142,7 @@ impl Store {
                 attempt: 1,
                 url: None,
                 content_type: None,
-                seed: None,
+                figures: None,
                 error: None,
                 put: false,
             };

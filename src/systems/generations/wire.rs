@@ -9,6 +9,9 @@ use serde_json::Value as Json;
 const COUNT_MAX: u32 = 8;
 /// How many tags a generation may have.
 const TAGS_MAX: usize = 16;
+/// How many pixels wide and high an artifact may be, and what both numbers are multiples of.
+const SIDE: std::ops::RangeInclusive<u64> = 128..=2_048;
+const SIDE_STEP: u64 = 64;
 /// The longest time, in seconds, that a client may give a generation. The message that looks after it
 /// lives longer.
 const TIMEOUT_MAX: u64 = 3_600;
@@ -45,6 +48,19 @@ impl Wanted {
         }
         if self.tags.len() > TAGS_MAX || self.tags.contains("") {
             return Some(format!("up to {TAGS_MAX} tags, none of them empty"));
+        }
+        if !self.input.is_null() && !self.input.is_object() {
+            return Some("`input` is an object".into());
+        }
+        let is_side = |n: u64| SIDE.contains(&n) && n.is_multiple_of(SIDE_STEP);
+        for name in ["width", "height"] {
+            let side = self.input.get(name);
+            if side.is_some_and(|side| !side.as_u64().is_some_and(is_side)) {
+                let (least, most) = (SIDE.start(), SIDE.end());
+                return Some(format!(
+                    "`{name}` is from {least} to {most} pixels, a multiple of {SIDE_STEP}"
+                ));
+            }
         }
         let timeout = self.timeout_seconds.unwrap_or(1);
         (!(1..=TIMEOUT_MAX).contains(&timeout))
@@ -98,13 +114,29 @@ pub struct Report {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
+    #[serde(flatten)]
+    pub figures: Figures,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether another job of the same kind might fare better.
     #[serde(default)]
     pub retryable: bool,
+}
+
+/// What the provider says of an artifact besides its bytes; nothing of what it does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Figures {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// In pixels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub width: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub height: Option<u32>,
+    /// In millionths of a dollar, because sums of fractions are not exact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<u32>,
 }
 
 /// Where a job stands.
@@ -154,6 +186,7 @@ mod tests {
         assert_eq!(fault(r#"{"model":"image-1"}"#), None);
         assert_eq!(fault(&format!(r#"{{"model":"m","count":8,"tags":[{most}]}}"#)), None);
         assert_eq!(fault(r#"{"model":"m","timeoutSeconds":3600}"#), None);
+        assert_eq!(fault(r#"{"model":"m","input":{"width":128,"height":2048}}"#), None);
     }
 
     #[test]
@@ -165,11 +198,31 @@ mod tests {
             (r#"{"model":"m","count":9}"#, "artifacts"),
             (r#"{"model":"m","tags":[""]}"#, "tags"),
             (&format!(r#"{{"model":"m","tags":[{many}]}}"#), "tags"),
+            (r#"{"model":"m","input":"a cat"}"#, "an object"),
+            (r#"{"model":"m","input":{"width":64}}"#, "`width`"),
+            (r#"{"model":"m","input":{"width":2112}}"#, "`width`"),
+            (r#"{"model":"m","input":{"height":1000}}"#, "`height`"),
+            (r#"{"model":"m","input":{"height":-128}}"#, "`height`"),
+            (r#"{"model":"m","input":{"height":"512"}}"#, "`height`"),
             (r#"{"model":"m","timeoutSeconds":0}"#, "seconds"),
             (r#"{"model":"m","timeoutSeconds":3601}"#, "seconds"),
         ] {
             let told = fault(body).unwrap_or_default();
             assert!(told.contains(wrong), "{body}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_report_whose_figures_are_no_sizes_or_costs_is_not_read() {
+        let report = |figures: &str| {
+            let text = format!(r#"{{"taskUUID":"a-1","status":"succeeded"{figures}}}"#);
+            json::read::<Report>(&Body::from(text)).map(|report| report.figures)
+        };
+        assert_eq!(report(""), Ok(Figures::default()));
+        let known = Figures { width: Some(512), cost: Some(9), ..Figures::default() };
+        assert_eq!(report(r#","width":512,"cost":9"#), Ok(known));
+        for bad in [r#","cost":-1"#, r#","cost":0.5"#, r#","width":"512""#, r#","height":-1"#] {
+            assert!(report(bad).is_err(), "{bad}");
         }
     }
 

@@ -12,6 +12,7 @@ use super::studio::STUDIO;
 const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
 const MODELS: [&str; 3] = ["image-1", "image-2", "video-1"];
 const TAGS: [&str; 3] = ["cats", "rain", "draft"];
+const SIDES: [u32; 3] = [512, 1_024, 1_536];
 /// Some are over in the middle of a storm, and some long after it.
 const TIMEOUTS: [Option<u64>; 6] = [None, None, Some(8), Some(25), Some(50), Some(3_000)];
 /// What clients do until a generation is over, and then.
@@ -60,9 +61,14 @@ pub fn smallest() -> Vec<ClientRequest> {
 fn order(rng: &mut Rng, turn: u32) -> String {
     let model = MODELS[rng.below(MODELS.len() as u32) as usize];
     let tags: Vec<&str> = TAGS.into_iter().filter(|_| rng.chance(400)).collect();
+    let mut input = json!({ "prompt": format!("number {turn}") });
+    if rng.chance(400) {
+        input["width"] = SIDES[rng.below(SIDES.len() as u32) as usize].into();
+        input["height"] = SIDES[rng.below(SIDES.len() as u32) as usize].into();
+    }
     let mut order = json!({
         "model": model,
-        "input": { "prompt": format!("number {turn}") },
+        "input": input,
         "count": 1 + rng.below(3),
         "tags": tags,
     });

@@ -32,12 +32,12 @@ pub enum Fact<'a> {
     Created { generation: &'a str, args: &'a Body },
     /// The provider has taken a job on.
     Accepted(Job<'a>),
-    /// The provider has done a job, and charges for it.
-    Charged(Job<'a>),
+    /// The provider has done a job, and charges for it; what it says of the artifact.
+    Charged(Job<'a>, &'a str),
     /// The provider has handed out a result, or an answer in its place.
     Served { task: &'a str, response: &'a Response },
     /// An object asks for a job.
-    Submitting { call: u32, task: String },
+    Submitting { call: u32, job: &'a Body },
     /// An object has an answer.
     Replied { call: u32 },
     /// An object is about to write to the bucket.
@@ -60,6 +60,24 @@ pub struct Job<'a> {
     pub task: &'a str,
     pub artifact: &'a str,
     pub generation: &'a str,
+}
+
+/// How large an artifact is, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Figures {
+    pub width: i64,
+    pub height: i64,
+    pub cost: i64,
+}
+
+impl Figures {
+    /// Reads `WIDTH x HEIGHT, COST`.
+    pub fn read(text: &str) -> Option<Figures> {
+        let (size, cost) = text.split_once(", ")?;
+        let (width, height) = size.split_once(" x ")?;
+        let number = |text: &str| text.parse().ok();
+        Some(Figures { width: number(width)?, height: number(height)?, cost: number(cost)? })
+    }
 }
 
 /// What happened, in order, with the index of the event and its time.
@@ -100,8 +118,7 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             }
             Op::Push { message, .. } => Fact::Told { generation: object?, message },
             Op::Fetch { to, request } if &**to == PROVIDER && &*request.path == "/tasks" => {
-                let task = json(&request.body)["taskUUID"].as_str().map(String::from);
-                Fact::Submitting { call: *call, task: task? }
+                Fact::Submitting { call: *call, job: &request.body }
             }
             _ => return None,
         },
@@ -116,11 +133,14 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             _ => return None,
         },
         EventKind::Log { text } if actor == PROVIDER => {
-            let words: Vec<&str> = text.split(' ').collect();
+            let (what, figures) = text.split_once(": ").unwrap_or((text, ""));
+            let words: Vec<&str> = what.split(' ').collect();
             match words[..] {
-                [what, task, "for", artifact, "of", generation] => {
-                    let job = Job { task, artifact, generation };
-                    if what == "charged" { Fact::Charged(job) } else { Fact::Accepted(job) }
+                ["accepted", task, "for", artifact, "of", generation] => {
+                    Fact::Accepted(Job { task, artifact, generation })
+                }
+                ["charged", task, "for", artifact, "of", generation] => {
+                    Fact::Charged(Job { task, artifact, generation }, figures)
                 }
                 _ => return None,
             }

@@ -147,6 +147,11 @@ impl Story {
         self.log(format!("charged {task} for {artifact} of g"))
     }
 
+    /// Like `charged`, with `WIDTH x HEIGHT, COST`.
+    pub fn charged_with(&mut self, task: &str, artifact: &str, figures: &str) -> &mut Story {
+        self.log(format!("charged {task} for {artifact} of g: {figures}"))
+    }
+
     /// The provider answers a request for a result.
     pub fn served(&mut self, task: &str, status: u16, bytes: &str) -> &mut Story {
         let request = Request::new("GET", &format!("/results/{task}?until=1"), "");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::Trace;
+use thunderhead_sim::{Body, Trace};
 
 use super::contents::Contents;
 use super::ends::deadline;
@@ -141,8 +141,8 @@ fn expired(trace: &Trace) -> bool {
 fn overtaken(trace: &Trace) -> bool {
     let (mut open, mut asked) = (BTreeMap::new(), BTreeMap::new());
     facts(trace).any(|(.., fact)| match fact {
-        Fact::Submitting { call, task } => {
-            open.insert(call, task);
+        Fact::Submitting { call, job } => {
+            open.insert(call, task_of(job));
             false
         }
         Fact::Replied { call } => {
@@ -150,8 +150,7 @@ fn overtaken(trace: &Trace) -> bool {
             false
         }
         Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
-            let task = json(&request.body)["taskUUID"].as_str().map(String::from);
-            asked.insert(call, task.unwrap_or_default());
+            asked.insert(call, task_of(&request.body));
             false
         }
         Fact::Answered { call, response } if response.status == 200 => {
@@ -159,6 +158,11 @@ fn overtaken(trace: &Trace) -> bool {
         }
         _ => false,
     })
+}
+
+/// The job that a request or a report is about.
+fn task_of(body: &Body) -> String {
+    json(body)["taskUUID"].as_str().unwrap_or_default().into()
 }
 
 fn stray(trace: &Trace, status: u16) -> bool {

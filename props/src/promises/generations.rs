@@ -3,6 +3,8 @@
 
 mod answers;
 mod artifacts;
+mod browsing;
+mod clients;
 mod contents;
 mod ends;
 mod facts;
@@ -11,6 +13,7 @@ mod figures;
 mod mutants;
 mod served;
 mod sometimes;
+mod tags;
 mod webhooks;
 
 use crate::promise::Promise;
@@ -36,6 +39,10 @@ pub const GENERATIONS: &[&Promise] = &[
     &webhooks::FORGED,
     &served::AS_IT_IS,
     &figures::THE_PROVIDERS,
+    &tags::AS_SET,
+    &browsing::COMPLETE,
+    &clients::OWN_ALONE,
+    &clients::PAYS_FOR_ITS_OWN,
     &sometimes::SOME_FAIL,
     &sometimes::ALL_FAIL,
     &sometimes::TIMED_OUT,
@@ -49,4 +56,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &sometimes::REPEATED,
     &sometimes::SUBSCRIBED,
     &sometimes::FETCHED,
+    &sometimes::TAGGED,
+    &sometimes::BROWSED,
+    &sometimes::REFUSED,
 ];

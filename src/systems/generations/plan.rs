@@ -88,7 +88,7 @@ async fn serve(env: Env, request: Request) -> Result<Response, Error> {
 async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
     let wanted: Wanted = json::read(&request.body)?;
     let id = uuid_v7(env);
-    stub(env, &id).rpc("create", json::write(&wanted.called(&id))).await?;
+    stub(env, &id).rpc("create", json::write(&wanted.called(&id, ""))).await?;
     Ok(Response::new(201, json::write(&json!({ "id": id }))))
 }
 

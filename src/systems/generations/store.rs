@@ -33,7 +33,7 @@ pub enum Phase {
     Completing,
     /// The library has it; something may be left in the bucket.
     Sweeping,
-    /// Everything is done and forgotten but this.
+    /// Everything is done, and forgotten but this.
     Done,
 }
 
@@ -153,6 +153,12 @@ impl Store {
         self.set_phase(Phase::Accepted)
     }
 
+    /// Whose generation it is, until that is forgotten.
+    pub fn client(&self) -> Result<Option<String>, Error> {
+        let stored: Option<Stored> = self.get(REQUEST)?;
+        Ok(stored.map(|stored| stored.create.client))
+    }
+
     /// Reads the request.
     pub fn request(&self) -> Result<Stored, Error> {
         self.get(REQUEST)?.ok_or_else(|| Error::app("there is no request"))
@@ -202,12 +208,12 @@ impl Store {
             Some(Phase::Completing | Phase::Sweeping | Phase::Done) => Standing::Settled,
         };
         if standing != Standing::Active {
-            return Ok(Progress { standing, count: 0, ready: 0, failed: 0 });
+            return Ok(Progress { standing, count: 0, ready: 0, failed: 0, client: None });
         }
         let tasks = self.tasks()?;
         let of = |status| tasks.iter().filter(|task| task.status == status).count() as u32;
         let (ready, failed) = (of(TaskStatus::Ready), of(TaskStatus::Failed));
-        Ok(Progress { standing, count: tasks.len() as u32, ready, failed })
+        Ok(Progress { standing, count: tasks.len() as u32, ready, failed, client: None })
     }
 
     fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {

@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 /// How many artifacts one request may ask for.
 const COUNT_MAX: u32 = 8;
-/// How many tags a generation may have.
+/// How many tags a generation or an artifact may be given at once, and how long each may be.
 const TAGS_MAX: usize = 16;
+const TAG_BYTES_MAX: usize = 64;
 /// How many pixels wide and high an artifact may be, and what both numbers are multiples of.
 const SIDE: std::ops::RangeInclusive<u64> = 128..=2_048;
 const SIDE_STEP: u64 = 64;
@@ -46,8 +47,8 @@ impl Wanted {
         if !(1..=COUNT_MAX).contains(&self.count) {
             return Some(format!("from 1 to {COUNT_MAX} artifacts can be asked for"));
         }
-        if self.tags.len() > TAGS_MAX || self.tags.contains("") {
-            return Some(format!("up to {TAGS_MAX} tags, none of them empty"));
+        if let Some(fault) = tags_fault(&self.tags) {
+            return Some(fault);
         }
         if !self.input.is_null() && !self.input.is_object() {
             return Some("`input` is an object".into());
@@ -68,10 +69,21 @@ impl Wanted {
     }
 
     /// What the object is told.
-    pub fn called(self, id: &str) -> Create {
+    pub fn called(self, id: &str, client: &str) -> Create {
         let Wanted { model, input, count, tags, timeout_seconds, .. } = self;
-        Create { id: id.into(), model, input, count, tags, timeout_seconds }
+        Create { id: id.into(), model, input, count, tags, timeout_seconds, client: client.into() }
     }
+}
+
+/// What is wrong with tags, if anything is.
+pub fn tags_fault<'a>(tags: impl IntoIterator<Item = &'a String>) -> Option<String> {
+    let (mut count, mut bad) = (0, false);
+    for tag in tags {
+        count += 1;
+        bad |= !(1..=TAG_BYTES_MAX).contains(&tag.len());
+    }
+    (bad || count > TAGS_MAX)
+        .then(|| format!("up to {TAGS_MAX} tags, each of 1 to {TAG_BYTES_MAX} bytes"))
 }
 
 /// The arguments of `create`.
@@ -84,6 +96,8 @@ pub struct Create {
     pub count: u32,
     pub tags: BTreeSet<String>,
     pub timeout_seconds: Option<u64>,
+    /// Whose it is.
+    pub client: String,
 }
 
 /// What a model makes, and so how its jobs are run.
@@ -167,6 +181,9 @@ pub struct Progress {
     pub count: u32,
     pub ready: u32,
     pub failed: u32,
+    /// Whose it is, as long as the object knows; subscribers are not told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }
 
 #[cfg(test)]
@@ -198,6 +215,7 @@ mod tests {
             (r#"{"model":"m","count":9}"#, "artifacts"),
             (r#"{"model":"m","tags":[""]}"#, "tags"),
             (&format!(r#"{{"model":"m","tags":[{many}]}}"#), "tags"),
+            (&format!(r#"{{"model":"m","tags":["{}"]}}"#, "x".repeat(65)), "tags"),
             (r#"{"model":"m","input":"a cat"}"#, "an object"),
             (r#"{"model":"m","input":{"width":64}}"#, "`width`"),
             (r#"{"model":"m","input":{"width":2112}}"#, "`width`"),

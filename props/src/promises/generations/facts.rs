@@ -151,6 +151,17 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
     })
 }
 
+/// Whether the worker was sent such a request.
+pub fn is_asked(trace: &Trace, is: impl Fn(&Request) -> bool) -> bool {
+    trace.events().iter().any(|event| match event.kind {
+        EventKind::Begin { call } => match trace.op(call) {
+            Op::Fetch { to, request } => &**to == WEB && is(request),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
 /// A text of a changed row as it is now.
 pub fn after<'a>(change: &'a RowChange, column: &str) -> &'a str {
     change.value_after(column).and_then(Value::as_str).unwrap_or_default()
@@ -178,9 +189,19 @@ pub fn json(body: &Body) -> Json {
     serde_json::from_slice(body.bytes()).unwrap_or_default()
 }
 
+/// What each client authorizes itself with.
+const CLIENTS: [(&str, &str); 2] = [("Bearer key-of-ann", "ann"), ("Bearer key-of-ben", "ben")];
+
+/// The client that sends a request; none if it has no key, or one that no client has.
+pub fn client_of(request: &Request) -> Option<&'static str> {
+    let sent = request.headers.get("authorization")?;
+    CLIENTS.iter().find(|(key, _)| *key == sent).map(|(_, client)| *client)
+}
+
 /// A request for a generation that was answered with an id.
 #[derive(Debug)]
 pub struct Given {
+    pub client: Option<&'static str>,
     pub event: usize,
     pub at: Time,
     pub id: String,
@@ -194,7 +215,8 @@ pub fn given(trace: &Trace) -> Vec<Given> {
         .filter(|(_, request, response)| asked(request) && response.status == 201);
     let given = answered.map(|(event, request, response)| {
         let id = json(&response.body)["id"].as_str().unwrap_or_default().to_string();
-        Given { event, at: trace.events()[event].at, id, wanted: json(&request.body) }
+        let (client, at) = (client_of(request), trace.events()[event].at);
+        Given { client, event, at, id, wanted: json(&request.body) }
     });
     given.collect()
 }

@@ -5,6 +5,8 @@
 //! where it is decided what happens next, `job.rs` what happens to one artifact.
 
 mod artifact;
+mod browse;
+mod clients;
 mod generation;
 mod job;
 mod library;
@@ -16,6 +18,7 @@ mod routes;
 mod signature;
 mod store;
 mod studio;
+mod tags;
 mod watch;
 mod wire;
 mod workload;
@@ -28,6 +31,7 @@ use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::BucketConfig;
 
 use crate::systems::mistake::with_mistakes;
+use clients::{KEYS, KEYS_VALUE};
 use names::{BUCKET, GENERATION, LIBRARY, WATCH, WATCH_LATER, WEB};
 use signature::{SECRET, SECRET_VALUE};
 
@@ -86,6 +90,7 @@ fn mount(cloud: &mut Cloud, implementation: fn(&mut Cloud)) {
 
 fn mount_with(cloud: &mut Cloud, implementation: fn(&mut Cloud), provider: fn(&mut Cloud)) {
     cloud.secret(SECRET, SECRET_VALUE);
+    cloud.secret(KEYS, KEYS_VALUE);
     cloud.bucket(BUCKET, BucketConfig::default());
     cloud.d1(LIBRARY);
     implementation(cloud);

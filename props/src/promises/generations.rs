@@ -3,13 +3,17 @@
 
 mod answers;
 mod artifacts;
+mod browsing;
+mod clients;
 mod contents;
 mod ends;
 mod facts;
+mod figures;
 #[cfg(test)]
 mod mutants;
 mod served;
 mod sometimes;
+mod tags;
 mod webhooks;
 
 use crate::promise::Promise;
@@ -34,6 +38,11 @@ pub const GENERATIONS: &[&Promise] = &[
     &answers::TOLD,
     &webhooks::FORGED,
     &served::AS_IT_IS,
+    &figures::THE_PROVIDERS,
+    &tags::AS_SET,
+    &browsing::COMPLETE,
+    &clients::OWN_ALONE,
+    &clients::PAYS_FOR_ITS_OWN,
     &sometimes::SOME_FAIL,
     &sometimes::ALL_FAIL,
     &sometimes::TIMED_OUT,
@@ -47,4 +56,7 @@ pub const GENERATIONS: &[&Promise] = &[
     &sometimes::REPEATED,
     &sometimes::SUBSCRIBED,
     &sometimes::FETCHED,
+    &sometimes::TAGGED,
+    &sometimes::BROWSED,
+    &sometimes::REFUSED,
 ];

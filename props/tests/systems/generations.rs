@@ -32,7 +32,8 @@ fn a_search_finds_every_promise_that_the_plan_breaks() {
 /// The reference keeps every promise in every run within bounds, for so many artifacts of one model.
 fn survives(model: &str, count: u32, crash_deviations: usize) {
     let body = format!(r#"{{"model":"{model}","count":{count},"tags":["cats"]}}"#);
-    let requests = vec![ClientRequest::new(Time::ZERO, "POST", "/generations", body)];
+    let order = ClientRequest::new(Time::ZERO, "POST", "/generations", body);
+    let requests = vec![order.with_header("authorization", "Bearer key-of-ann")];
     let bounds = enumerated(2, crash_deviations);
     search::survives(
         generations(),

@@ -12,6 +12,8 @@ pub struct Client {
     address: SocketAddr,
     /// The session: what the server has set last, and what is sent.
     pub cookie: Option<String>,
+    /// What the client authorizes itself with.
+    pub authorization: Option<String>,
 }
 
 impl Client {
@@ -19,7 +21,7 @@ impl Client {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Client { stream: BufReader::new(stream), address, cookie: None })
+        Ok(Client { stream: BufReader::new(stream), address, cookie: None, authorization: None })
     }
 
     /// Sends a request with these headers, and returns the whole answer: its head in lower case, and its body.
@@ -55,11 +57,13 @@ impl Client {
     ) -> io::Result<()> {
         let (host, length) = (self.address, body.len());
         let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n"));
+        let key = self.authorization.as_ref().map(|key| format!("Authorization: {key}\r\n"));
         let headers: String =
             headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}{headers}Content-Length: {length}\r\n\r\n",
-            cookie.unwrap_or_default()
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\n{}{}{headers}Content-Length: {length}\r\n\r\n",
+            cookie.unwrap_or_default(),
+            key.unwrap_or_default()
         );
         self.stream.get_mut().write_all(&[head.as_bytes(), body].concat())
     }

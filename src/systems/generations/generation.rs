@@ -107,7 +107,7 @@ impl Generation {
         } else {
             self.mind()?;
         }
-        self.store.progress(&self.env)
+        Ok(Progress { client: self.store.client()?, ..self.store.progress(&self.env)? })
     }
 
     /// Goes on from wherever it stands.

@@ -11,7 +11,7 @@ use super::library;
 use super::mistakes;
 use super::names::{BUCKET, PROVIDER, WEB, key};
 use super::store::{Task, TaskStatus};
-use super::wire::{JobStatus, Report, TaskType};
+use super::wire::{Figures, JobStatus, Report, TaskType};
 use crate::systems::json;
 
 /// How many jobs an artifact may take, if the provider says that another may fare better.
@@ -123,7 +123,7 @@ impl Generation {
                 task.status = TaskStatus::Streaming;
                 task.url.clone_from(&report.url);
                 task.content_type.clone_from(&report.content_type);
-                task.seed = report.seed;
+                task.figures = Some(report.figures);
             }
             JobStatus::Failed
                 if report.retryable
@@ -155,8 +155,8 @@ impl Generation {
         let put = !mistakes::FORGETS_THE_PUT.is_made(&self.env);
         let putting = Task { put, ..task.clone() };
         if mistakes::ROW_BEFORE_BYTES.is_made(&self.env) {
-            let generation = self.store.request()?.create.id;
-            library::add_artifacts(&self.env, &generation, std::slice::from_ref(task)).await?;
+            let of = self.store.request()?.create;
+            library::add_artifacts(&self.env, &of, std::slice::from_ref(task)).await?;
         }
         if !self.changed(n, &putting)? {
             return Ok(false);
@@ -172,7 +172,7 @@ impl Generation {
 
     /// Shows the artifact in the library. Only the library knows whether it came in time.
     async fn show(&self, n: u32, task: &Task) -> Result<bool, Error> {
-        let generation = self.store.request()?.create.id;
+        let of = self.store.request()?.create;
         if mistakes::READY_BEFORE_ITS_ROW.is_made(&self.env) {
             self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })?;
             self.tell()?;
@@ -182,7 +182,7 @@ impl Generation {
             true => self.store.tasks()?.into_iter().filter(stored).collect(),
             false => vec![task.clone()],
         };
-        library::add_artifacts(&self.env, &generation, &shown).await?;
+        library::add_artifacts(&self.env, &of, &shown).await?;
         if self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })? {
             self.tell()?;
         }
@@ -241,7 +241,7 @@ fn failed(task: &Task, response: &Response) -> Report {
         status: JobStatus::Failed,
         url: None,
         content_type: None,
-        seed: None,
+        figures: Figures::default(),
         error: Some(response.body.text().unwrap_or_default().into()),
         retryable: false,
     }

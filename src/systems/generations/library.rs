@@ -5,14 +5,15 @@ use std::borrow::Cow;
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::{Row, Value};
-use thunderhead_sim::{D1PreparedStatement, Env, Error, Time};
+use thunderhead_sim::{Env, Error, Time};
 
 use super::mistakes;
 use super::names::LIBRARY;
 use super::store::{Stored, Task};
+use super::wire::{Create, Figures};
 
 /// The tables. An artifact is there before its generation, so no foreign key leads from one to the
-/// other: D1 would refuse it.
+/// other: D1 would refuse it. Costs are in millionths of a dollar.
 pub const SCHEMA: &[&str] = &[
     "CREATE TABLE generations (
   id TEXT PRIMARY KEY,
@@ -21,15 +22,21 @@ pub const SCHEMA: &[&str] = &[
   model TEXT NOT NULL,
   input TEXT NOT NULL,
   output_count INTEGER NOT NULL,
+  cost INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
-  completed_at INTEGER NOT NULL
+  completed_at INTEGER NOT NULL,
+  client TEXT NOT NULL
 )",
     "CREATE TABLE artifacts (
   id TEXT PRIMARY KEY,
   generation_id TEXT NOT NULL,
   content_type TEXT NOT NULL,
   metadata TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  width INTEGER,
+  height INTEGER,
+  cost INTEGER,
+  created_at INTEGER NOT NULL,
+  client TEXT NOT NULL
 )",
     "CREATE INDEX artifacts_of_generation ON artifacts (generation_id)",
     "CREATE TABLE tags (
@@ -38,51 +45,54 @@ pub const SCHEMA: &[&str] = &[
   target_id TEXT NOT NULL,
   PRIMARY KEY (tag, target_type, target_id)
 )",
-    "CREATE TABLE requests (key TEXT PRIMARY KEY, generation_id TEXT NOT NULL)",
+    "CREATE TABLE requests (
+  client TEXT NOT NULL,
+  key TEXT NOT NULL,
+  generation_id TEXT NOT NULL,
+  PRIMARY KEY (client, key)
+)",
 ];
 
 const CLAIM: &str =
-    "INSERT INTO requests (key, generation_id) VALUES (?, ?) ON CONFLICT DO NOTHING";
-const CLAIMED: &str = "SELECT generation_id FROM requests WHERE key = ?";
+    "INSERT INTO requests (client, key, generation_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+const CLAIMED: &str = "SELECT generation_id FROM requests WHERE client = ? AND key = ?";
 /// A generation that is finished gets no more artifacts, however late this arrives.
 const ADD_ARTIFACT: &str = "INSERT INTO artifacts
-  (id, generation_id, content_type, metadata, created_at) SELECT ?1, ?2, ?3, ?4, ?5
+  (id, generation_id, content_type, metadata, width, height, cost, created_at, client)
+  SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
   WHERE NOT EXISTS (SELECT 1 FROM generations WHERE id = ?2) ON CONFLICT DO NOTHING";
-/// Counts what is there at the moment of writing: only the database knows which requests have arrived.
+/// Counts and sums up what is there at the moment of writing: only the database knows which requests have arrived.
 const FINISH: &str = "INSERT INTO generations
-  (id, status, provider, model, input, output_count, created_at, completed_at)
-  SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, ?5, ?6
-  FROM (SELECT COUNT(*) AS made FROM artifacts WHERE generation_id = ?1)
+  (id, status, provider, model, input, output_count, cost, created_at, completed_at, client)
+  SELECT ?1, CASE WHEN made > 0 THEN 'ready' ELSE 'failed' END, ?2, ?3, ?4, made, total, ?5, ?6, ?7
+  FROM (SELECT COUNT(*) AS made, COALESCE(SUM(cost), 0) AS total
+    FROM artifacts WHERE generation_id = ?1)
   WHERE true ON CONFLICT DO NOTHING";
 const TAG: &str = "INSERT INTO tags (tag, target_type, target_id)
   VALUES (?, 'generation', ?) ON CONFLICT DO NOTHING";
 const MADE: &str = "SELECT id FROM artifacts WHERE generation_id = ?";
 const GENERATION: &str = "SELECT * FROM generations WHERE id = ?";
 const ARTIFACT: &str = "SELECT * FROM artifacts WHERE id = ?";
-const ARTIFACTS_OF: &str = "SELECT * FROM artifacts WHERE generation_id = ? ORDER BY id";
-const GENERATIONS_TAGGED: &str = "SELECT g.* FROM tags t JOIN generations g ON g.id = t.target_id
-  WHERE t.tag = ? AND t.target_type = 'generation' ORDER BY g.id";
-const ARTIFACTS_TAGGED: &str =
-    "SELECT a.* FROM tags t JOIN artifacts a ON a.generation_id = t.target_id
-  WHERE t.tag = ? AND t.target_type = 'generation' ORDER BY a.id";
 
 /// The name of the provider in the rows.
 const PROVIDER: &str = "provider";
 
 /// The id that belongs to a client's key: the one proposed, unless the key has one already.
-pub async fn claim(env: &Env, key: &str, proposed: &str) -> Result<String, Error> {
+pub async fn claim(env: &Env, client: &str, key: &str, proposed: &str) -> Result<String, Error> {
     let db = env.d1(LIBRARY);
     if mistakes::CLAIMS_ANEW.is_made(env) {
         return Ok(proposed.into());
     }
-    let claim = db.prepare(CLAIM).bind(vec![key.into(), proposed.into()]);
-    let results = db.batch(vec![claim, db.prepare(CLAIMED).bind(vec![key.into()])]).await?;
+    let client = if mistakes::KEYS_IN_COMMON.is_made(env) { "" } else { client };
+    let claim = db.prepare(CLAIM).bind(vec![client.into(), key.into(), proposed.into()]);
+    let claimed = db.prepare(CLAIMED).bind(vec![client.into(), key.into()]);
+    let results = db.batch(vec![claim, claimed]).await?;
     let id = results.get(1).and_then(|rows| rows.get(0, "generation_id")?.as_str());
     id.map(String::from).ok_or_else(|| Error::app("the key was not kept"))
 }
 
 /// Shows an artifact whose bytes are in the bucket. One at a time, unless a mistake is made.
-pub async fn add_artifacts(env: &Env, generation: &str, tasks: &[Task]) -> Result<(), Error> {
+pub async fn add_artifacts(env: &Env, of: &Create, tasks: &[Task]) -> Result<(), Error> {
     let db = env.d1(LIBRARY);
     let add: Cow<str> = match mistakes::SHOWS_LATECOMERS.is_made(env) {
         true => ADD_ARTIFACT
@@ -90,22 +100,32 @@ pub async fn add_artifacts(env: &Env, generation: &str, tasks: &[Task]) -> Resul
             .into(),
         false => ADD_ARTIFACT.into(),
     };
-    let statement = |task| db.prepare(&add).bind(artifact_row(env, generation, task));
+    let statement = |task| db.prepare(&add).bind(artifact_row(env, of, task));
     match tasks {
         [task] => statement(task).run().await.map(|_| ()),
         tasks => db.batch(tasks.iter().map(statement).collect()).await.map(|_| ()),
     }
 }
 
-fn artifact_row(env: &Env, generation: &str, task: &Task) -> Vec<Value> {
-    let metadata = json!({ "task": task.task_uuid(), "seed": task.seed }).to_string();
+fn artifact_row(env: &Env, of: &Create, task: &Task) -> Vec<Value> {
+    let Figures { seed, width, height, cost } = task.figures.unwrap_or_default();
+    let metadata = json!({ "task": task.task_uuid(), "seed": seed }).to_string();
+    let number = |of: Option<u32>| of.map_or(Value::Null, |n| Value::Integer(n.into()));
+    let (width, height) = match mistakes::SWAPS_SIDES.is_made(env) {
+        true => (height, width),
+        false => (width, height),
+    };
     let content_type = task.content_type.as_deref().unwrap_or("application/octet-stream");
     vec![
         task.artifact.as_str().into(),
-        generation.into(),
+        of.id.as_str().into(),
         content_type.into(),
         metadata.into(),
+        number(width),
+        number(height),
+        number(cost),
         ms(env.now()),
+        of.client.as_str().into(),
     ]
 }
 
@@ -121,10 +141,14 @@ pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec
         create.input.to_string().into(),
         ms(*created_at),
         ms(completed_at),
+        create.client.as_str().into(),
     ];
-    let finish: Cow<str> = match mistakes::COUNTS_WHAT_WAS_ASKED.is_made(env) {
-        true => FINISH.replace("COUNT(*)", &create.count.to_string()).into(),
-        false => FINISH.into(),
+    let finish: Cow<str> = if mistakes::COUNTS_WHAT_WAS_ASKED.is_made(env) {
+        FINISH.replace("COUNT(*)", &create.count.to_string()).into()
+    } else if mistakes::ONE_PRICE.is_made(env) {
+        FINISH.replace("SUM(cost)", "COUNT(*) * MAX(cost)").into()
+    } else {
+        FINISH.into()
     };
     let mut statements = vec![db.prepare(&finish).bind(row)];
     let tag = |tag: &String| db.prepare(TAG).bind(vec![tag.as_str().into(), id.clone()]);
@@ -142,35 +166,21 @@ pub async fn finish(env: &Env, asked: &Stored, completed_at: Time) -> Result<Vec
 
 /// A generation that is finished.
 pub async fn generation(env: &Env, id: &str) -> Result<Option<Json>, Error> {
-    let rows = select(env, GENERATION, id).await?;
+    let rows = select(env, GENERATION, vec![id.into()]).await?;
     Ok(rows.into_iter().next())
 }
 
-/// An artifact that is stored.
-pub async fn artifact(env: &Env, id: &str) -> Result<Option<Json>, Error> {
-    let rows = select(env, ARTIFACT, id).await?;
-    Ok(rows.into_iter().next())
+/// An artifact that is stored, if it is this client's.
+pub async fn artifact(env: &Env, client: &str, id: &str) -> Result<Option<Json>, Error> {
+    let rows = select(env, ARTIFACT, vec![id.into()]).await?;
+    let own = |row: &Json| row["client"] == client || mistakes::SHOWS_OTHERS.is_made(env);
+    Ok(rows.into_iter().find(own))
 }
 
-/// The artifacts of a generation, finished or not.
-pub async fn artifacts_of(env: &Env, generation: &str) -> Result<Vec<Json>, Error> {
-    select(env, ARTIFACTS_OF, generation).await
-}
-
-/// The generations with this tag.
-pub async fn generations_tagged(env: &Env, tag: &str) -> Result<Vec<Json>, Error> {
-    select(env, GENERATIONS_TAGGED, tag).await
-}
-
-/// The artifacts of the generations with this tag.
-pub async fn artifacts_tagged(env: &Env, tag: &str) -> Result<Vec<Json>, Error> {
-    select(env, ARTIFACTS_TAGGED, tag).await
-}
-
-async fn select(env: &Env, sql: &str, by: &str) -> Result<Vec<Json>, Error> {
-    let db = env.d1(LIBRARY);
-    let statement: D1PreparedStatement = db.prepare(sql).bind(vec![by.into()]);
-    Ok(statement.all().await?.results.iter().map(json_of).collect())
+/// What a question is answered with.
+pub async fn select(env: &Env, sql: &str, values: Vec<Value>) -> Result<Vec<Json>, Error> {
+    let found = env.d1(LIBRARY).prepare(sql).bind(values).all().await?;
+    Ok(found.results.iter().map(json_of).collect())
 }
 
 fn json_of(row: &Row) -> Json {
@@ -207,25 +217,29 @@ mod tests {
     }
 
     fn artifact(d1: &mut D1, id: &str) {
-        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "1"]);
+        run(d1, ADD_ARTIFACT, &[id, "g", "image/jpeg", "{}", "512", "256", "30", "1", "ann"]);
     }
 
     fn finish(d1: &mut D1) -> Vec<Vec<Value>> {
-        run(d1, FINISH, &["g", "provider", "image-1", "{}", "1", "2"]);
-        d1.query(LIBRARY, "SELECT status, output_count FROM generations").expect("a query")
+        run(d1, FINISH, &["g", "provider", "image-1", "{}", "1", "2", "ann"]);
+        d1.query(LIBRARY, "SELECT status, output_count, cost FROM generations").expect("a query")
     }
 
     #[test]
-    fn a_generation_counts_the_artifacts_that_are_there() {
+    fn a_generation_counts_the_artifacts_that_are_there_and_adds_up_their_costs() {
         let mut d1 = library();
         artifact(&mut d1, "a");
         artifact(&mut d1, "b");
-        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(2)]]);
+        assert_eq!(
+            finish(&mut d1),
+            [[Value::from("ready"), Value::Integer(2), Value::Integer(60)]]
+        );
     }
 
     #[test]
     fn a_generation_without_artifacts_has_failed() {
-        assert_eq!(finish(&mut library()), [[Value::from("failed"), Value::Integer(0)]]);
+        let failed = [Value::from("failed"), Value::Integer(0), Value::Integer(0)];
+        assert_eq!(finish(&mut library()), [failed]);
     }
 
     #[test]
@@ -244,7 +258,10 @@ mod tests {
         let mut d1 = library();
         artifact(&mut d1, "a");
         artifact(&mut d1, "a");
-        assert_eq!(finish(&mut d1), [[Value::from("ready"), Value::Integer(1)]]);
+        assert_eq!(
+            finish(&mut d1),
+            [[Value::from("ready"), Value::Integer(1), Value::Integer(30)]]
+        );
         run(&mut d1, TAG, &["cats", "g"]);
         run(&mut d1, TAG, &["cats", "g"]);
         let tags = d1.query(LIBRARY, "SELECT * FROM tags").expect("a query");
@@ -252,11 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn a_key_keeps_its_first_id() {
+    fn a_key_keeps_its_first_id_and_every_client_has_its_own_keys() {
         let mut d1 = library();
-        run(&mut d1, CLAIM, &["k", "first"]);
-        run(&mut d1, CLAIM, &["k", "second"]);
-        let id = d1.query(LIBRARY, "SELECT generation_id FROM requests").expect("a query");
-        assert_eq!(id, [[Value::from("first")]]);
+        run(&mut d1, CLAIM, &["ann", "k", "first"]);
+        run(&mut d1, CLAIM, &["ann", "k", "second"]);
+        run(&mut d1, CLAIM, &["ben", "k", "another"]);
+        let ids = d1.query(LIBRARY, "SELECT generation_id FROM requests ORDER BY client");
+        assert_eq!(ids.expect("a query"), [[Value::from("first")], [Value::from("another")]]);
     }
 }

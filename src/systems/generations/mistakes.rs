@@ -67,4 +67,26 @@ mistakes! {
         breaks "every artifact is tried";
     NEVER_MODIFIED = "never-modified", "a client that has any bytes is told that they are the artifact's",
         breaks "an artifact is served as it is";
+    SWAPS_SIDES = "swaps-sides", "the width of an artifact is written as its height",
+        breaks "figures are the provider's";
+    ONE_PRICE = "one-price", "every artifact of a generation is taken to cost as much as the dearest",
+        breaks "figures are the provider's";
+    REPLACES_IN_TWO = "replaces-in-two", "removes the tags of an artifact, and then sets those that replace them",
+        breaks "tags of an artifact are as set";
+    REPLACING_ADDS = "replacing-adds", "tags that replace others are added to them",
+        breaks "tags of an artifact are as set";
+    PAGES_BY_OFFSET = "pages-by-offset", "a page begins behind as many rows as were seen",
+        breaks "browsing neither skips nor repeats";
+    CURSOR_TOO_FAR = "cursor-too-far", "the cursor of a page is the first row that is not on it",
+        breaks "browsing neither skips nor repeats";
+    NEEDS_NO_KEY = "needs-no-key", "a request without a key is taken for one of the first client",
+        breaks "a client sees its own alone";
+    SHOWS_OTHERS = "shows-others", "what is asked for by its id is shown to every client",
+        breaks "a client sees its own alone";
+    LISTS_EVERYBODY = "lists-everybody", "pages have what all clients have",
+        breaks "a client sees its own alone";
+    KEYS_IN_COMMON = "keys-in-common", "a request that another client has made under the same key is taken for this one",
+        breaks "a client sees its own alone";
+    ONE_BILL = "one-bill", "a client is told what all clients have spent",
+        breaks "a client pays for its own alone";
 }

@@ -13,6 +13,33 @@ use crate::systems::ids::uuid_v7;
 use crate::systems::json;
 use manager::{Anew, Manager, Same};
 
+/// The tables of the plan.
+const SCHEMA: [&str; 3] = [
+    "CREATE TABLE generations (
+  id TEXT PRIMARY KEY,
+  status TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  model TEXT NOT NULL,
+  input TEXT NOT NULL,
+  output_count INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  completed_at INTEGER NOT NULL
+)",
+    "CREATE TABLE artifacts (
+  id TEXT PRIMARY KEY,
+  generation_id TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  metadata TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+)",
+    "CREATE TABLE tags (
+  tag TEXT NOT NULL,
+  target_type TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  PRIMARY KEY (tag, target_type, target_id)
+)",
+];
+
 /// The key of the plan's schema from artifacts to generations, which the plan does not expect to be
 /// enforced; D1 enforces it.
 const FOREIGN_KEY: (&str, &str) =
@@ -35,8 +62,8 @@ pub fn fires_anew(cloud: &mut Cloud) {
 
 fn mount<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
     let (without, with) = FOREIGN_KEY;
-    for table in library::SCHEMA {
-        let table = if foreign_key { table.replace(without, with) } else { (*table).into() };
+    for table in SCHEMA {
+        let table = if foreign_key { table.replace(without, with) } else { table.into() };
         cloud.migrate(LIBRARY, &[&table]);
     }
     cloud.worker(WEB).fetch(serve);
@@ -61,7 +88,7 @@ async fn serve(env: Env, request: Request) -> Result<Response, Error> {
 async fn create(env: &Env, request: &Request) -> Result<Response, Error> {
     let wanted: Wanted = json::read(&request.body)?;
     let id = uuid_v7(env);
-    stub(env, &id).rpc("create", json::write(&wanted.called(&id))).await?;
+    stub(env, &id).rpc("create", json::write(&wanted.called(&id, ""))).await?;
     Ok(Response::new(201, json::write(&json!({ "id": id }))))
 }
 

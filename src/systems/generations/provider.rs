@@ -7,11 +7,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value as Json;
 use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response, StableHasher, Time};
 
 use super::names::PROVIDER;
 use super::signature::{SECRET, sign};
-use super::wire::{JobStatus, Report};
+use super::wire::{Figures, JobStatus, Report, TaskType};
 use crate::systems::json;
 
 /// How long the address of a result is good for, usually and in a bad mood.
@@ -56,6 +57,8 @@ struct Asked {
     #[serde(rename = "taskUUID")]
     task_uuid: String,
     model: String,
+    #[serde(default)]
+    input: Json,
     reference: Reference,
     #[serde(default)]
     delivery_method: String,
@@ -67,6 +70,25 @@ struct Asked {
 struct Reference {
     generation: String,
     artifact: String,
+}
+
+impl Asked {
+    /// What is made and what it costs: more for more pixels, and something by chance, so that few cost the same.
+    fn figures(&self) -> Figures {
+        let video = TaskType::of_model(&self.model) == TaskType::Video;
+        let usual = if video { (1_280, 720) } else { (1_024, 1_024) };
+        let side = |name: &str| self.input[name].as_u64().and_then(|side| u32::try_from(side).ok());
+        let (width, height) = (side("width").unwrap_or(usual.0), side("height").unwrap_or(usual.1));
+        let chance = StableHasher::of(self.task_uuid.as_bytes());
+        let pixels = width.saturating_mul(height);
+        let cost = pixels / if video { 20 } else { 800 } + (chance / 1_000 % 100) as u32;
+        Figures {
+            seed: Some(chance % 1_000),
+            width: Some(width),
+            height: Some(height),
+            cost: Some(cost),
+        }
+    }
 }
 
 /// How a job goes.
@@ -201,7 +223,9 @@ impl Provider {
         let good = if job.mood == Mood::Expiring { EXPIRES_SOON } else { EXPIRES };
         job.until = env.now() + good;
         let Reference { generation, artifact } = &job.asked.reference;
-        env.log(format!("charged {id} for {artifact} of {generation}"));
+        let Figures { width, height, cost, .. } = job.asked.figures();
+        let [width, height, cost] = [width, height, cost].map(Option::unwrap_or_default);
+        env.log(format!("charged {id} for {artifact} of {generation}: {width} x {height}, {cost}"));
     }
 
     /// Calls the webhook: once, unless the mood is otherwise.
@@ -251,7 +275,7 @@ impl Provider {
             status: job.status,
             url: done.then(|| format!("/results/{id}?until={}", job.until.as_ms())),
             content_type: done.then(|| job.content_type.into()),
-            seed: done.then(|| StableHasher::of(id.as_bytes()) % 1_000),
+            figures: if done { job.asked.figures() } else { Figures::default() },
             error: failed.then(|| "the model has failed".into()),
             retryable: job.mood == Mood::FailsOnce,
         }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
 
 use super::mistakes;
-use super::wire::{Create, Progress, Standing, TaskType};
+use super::wire::{Create, Figures, Progress, Standing, TaskType};
 use crate::systems::ids::uuid_v7;
 use crate::systems::json;
 
@@ -33,7 +33,7 @@ pub enum Phase {
     Completing,
     /// The library has it; something may be left in the bucket.
     Sweeping,
-    /// Everything is done and forgotten but this.
+    /// Everything is done, and forgotten but this.
     Done,
 }
 
@@ -60,8 +60,9 @@ pub struct Task {
     pub url: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_type: Option<String>,
+    /// What the provider says of the result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
+    pub figures: Option<Figures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Whether something may be in the bucket under its key, now or when a late request arrives.
@@ -141,7 +142,7 @@ impl Store {
                 attempt: 1,
                 url: None,
                 content_type: None,
-                seed: None,
+                figures: None,
                 error: None,
                 put: false,
             };
@@ -150,6 +151,12 @@ impl Store {
         let (created_at, timeout_at) = (env.now(), env.now() + timeout);
         self.put(REQUEST, &Stored { create, created_at, timeout_at })?;
         self.set_phase(Phase::Accepted)
+    }
+
+    /// Whose generation it is, until that is forgotten.
+    pub fn client(&self) -> Result<Option<String>, Error> {
+        let stored: Option<Stored> = self.get(REQUEST)?;
+        Ok(stored.map(|stored| stored.create.client))
     }
 
     /// Reads the request.
@@ -201,12 +208,12 @@ impl Store {
             Some(Phase::Completing | Phase::Sweeping | Phase::Done) => Standing::Settled,
         };
         if standing != Standing::Active {
-            return Ok(Progress { standing, count: 0, ready: 0, failed: 0 });
+            return Ok(Progress { standing, count: 0, ready: 0, failed: 0, client: None });
         }
         let tasks = self.tasks()?;
         let of = |status| tasks.iter().filter(|task| task.status == status).count() as u32;
         let (ready, failed) = (of(TaskStatus::Ready), of(TaskStatus::Failed));
-        Ok(Progress { standing, count: tasks.len() as u32, ready, failed })
+        Ok(Progress { standing, count: tasks.len() as u32, ready, failed, client: None })
     }
 
     fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {

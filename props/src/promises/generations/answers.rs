@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use thunderhead_sim::{Request, Trace};
 
 use super::contents::Contents;
-use super::facts::{Fact, facts, given, json};
+use super::facts::{Fact, Given, client_of, facts, given, json};
 use crate::promise::{Finding, Promise};
 use crate::promises::count;
 
 pub static ONE_PER_KEY: Promise = Promise::always(
     "one generation per key",
-    "a request that is repeated under the same key is given the same id",
+    "a request that a client repeats under the same key is given the same id",
     one_per_key,
 );
 
 pub static KNOWN: Promise = Promise::always(
     "an id that was given is known",
-    "no client is told that there is no generation of an id that was given before",
+    "no client is told that there is no generation of an id that it was given before",
     known,
 );
 
@@ -40,10 +40,10 @@ pub static TOLD: Promise = Promise::always(
 );
 
 fn one_per_key(trace: &Trace) -> Result<(), Finding> {
-    let mut ids: BTreeMap<String, String> = BTreeMap::new();
+    let mut ids: BTreeMap<(Option<&str>, String), String> = BTreeMap::new();
     for given in given(trace) {
         let Some(key) = given.wanted["idempotencyKey"].as_str() else { continue };
-        let first = ids.entry(key.into()).or_insert_with(|| given.id.clone());
+        let first = ids.entry((given.client, key.into())).or_insert_with(|| given.id.clone());
         if *first != given.id {
             let message = format!("the key {key} is given {} after {first}", given.id);
             return Err(Finding::at(given.event, message));
@@ -65,7 +65,9 @@ fn known(trace: &Trace) -> Result<(), Finding> {
     for (event, _, fact) in facts(trace) {
         match fact {
             Fact::Asked { call, request } => {
-                let before = |id: &&str| given.iter().any(|g| g.event < event && g.id == *id);
+                let client = client_of(request);
+                let its = |g: &Given| g.event < event && g.client == client;
+                let before = |id: &&str| given.iter().any(|g| its(g) && g.id == *id);
                 asked.entry(call).or_insert_with(|| asks_about(request).filter(before));
             }
             Fact::Answered { call, response } if response.status == 404 => {

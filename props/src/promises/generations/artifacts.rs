@@ -132,7 +132,7 @@ fn paid_once(trace: &Trace) -> Result<(), Finding> {
                     return Err(Finding::at(event, message));
                 }
             }
-            Fact::Charged(job) if !charged.insert(job.artifact) => {
+            Fact::Charged(job, _) if !charged.insert(job.artifact) => {
                 return Err(Finding::at(event, format!("{} is paid for twice", job.artifact)));
             }
             _ => {}
@@ -152,7 +152,7 @@ fn kept(trace: &Trace) -> Result<(), Finding> {
             Fact::Created { generation, args } => {
                 deadlines.entry(generation).or_insert_with(|| at + timeout(&json(args)));
             }
-            Fact::Charged(job) => charged.push((event, at, job)),
+            Fact::Charged(job, _) => charged.push((event, at, job)),
             Fact::Calm => calm = at,
             _ => {}
         }

@@ -11,9 +11,11 @@ use super::facts::{Fact, after, before, facts};
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     pub generations: BTreeMap<&'a str, Generation<'a>>,
-    /// Whose each artifact is.
+    /// The generation of each artifact.
     pub artifacts: BTreeMap<&'a str, &'a str>,
-    /// The tags of each generation.
+    /// The client of each generation and of each artifact, where the tables have one.
+    pub clients: BTreeMap<&'a str, &'a str>,
+    /// The tags of each generation and of each artifact.
     pub tags: BTreeMap<&'a str, BTreeSet<&'a str>>,
     pub bucket: BTreeMap<&'a str, &'a Body>,
     /// The ETag of each artifact that is in the bucket.
@@ -25,6 +27,7 @@ pub struct Contents<'a> {
 pub struct Generation<'a> {
     pub status: &'a str,
     pub output_count: i64,
+    pub cost: i64,
     /// When the row was written.
     pub at: Time,
 }
@@ -60,16 +63,20 @@ impl<'a> Contents<'a> {
             "generations" => {
                 self.generations.remove(before(change, "id"));
                 if change.after.is_some() {
-                    let output_count = change.value_after("output_count").and_then(Value::as_i64);
-                    let output_count = output_count.unwrap_or_default();
-                    let row = Generation { status: after(change, "status"), output_count, at };
+                    let number = |column| change.value_after(column).and_then(Value::as_i64);
+                    let output_count = number("output_count").unwrap_or_default();
+                    let (status, cost) =
+                        (after(change, "status"), number("cost").unwrap_or_default());
+                    let row = Generation { status, output_count, cost, at };
                     self.generations.insert(after(change, "id"), row);
+                    self.clients.insert(after(change, "id"), after(change, "client"));
                 }
             }
             "artifacts" => {
                 self.artifacts.remove(before(change, "id"));
                 if change.after.is_some() {
                     self.artifacts.insert(after(change, "id"), after(change, "generation_id"));
+                    self.clients.insert(after(change, "id"), after(change, "client"));
                 }
             }
             "tags" => {

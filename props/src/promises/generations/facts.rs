@@ -32,12 +32,12 @@ pub enum Fact<'a> {
     Created { generation: &'a str, args: &'a Body },
     /// The provider has taken a job on.
     Accepted(Job<'a>),
-    /// The provider has done a job, and charges for it.
-    Charged(Job<'a>),
+    /// The provider has done a job, and charges for it; what it says of the artifact.
+    Charged(Job<'a>, &'a str),
     /// The provider has handed out a result, or an answer in its place.
     Served { task: &'a str, response: &'a Response },
     /// An object asks for a job.
-    Submitting { call: u32, task: String },
+    Submitting { call: u32, job: &'a Body },
     /// An object has an answer.
     Replied { call: u32 },
     /// An object is about to write to the bucket.
@@ -60,6 +60,24 @@ pub struct Job<'a> {
     pub task: &'a str,
     pub artifact: &'a str,
     pub generation: &'a str,
+}
+
+/// How large an artifact is, and what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Figures {
+    pub width: i64,
+    pub height: i64,
+    pub cost: i64,
+}
+
+impl Figures {
+    /// Reads `WIDTH x HEIGHT, COST`.
+    pub fn read(text: &str) -> Option<Figures> {
+        let (size, cost) = text.split_once(", ")?;
+        let (width, height) = size.split_once(" x ")?;
+        let number = |text: &str| text.parse().ok();
+        Some(Figures { width: number(width)?, height: number(height)?, cost: number(cost)? })
+    }
 }
 
 /// What happened, in order, with the index of the event and its time.
@@ -100,8 +118,7 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             }
             Op::Push { message, .. } => Fact::Told { generation: object?, message },
             Op::Fetch { to, request } if &**to == PROVIDER && &*request.path == "/tasks" => {
-                let task = json(&request.body)["taskUUID"].as_str().map(String::from);
-                Fact::Submitting { call: *call, task: task? }
+                Fact::Submitting { call: *call, job: &request.body }
             }
             _ => return None,
         },
@@ -116,11 +133,14 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             _ => return None,
         },
         EventKind::Log { text } if actor == PROVIDER => {
-            let words: Vec<&str> = text.split(' ').collect();
+            let (what, figures) = text.split_once(": ").unwrap_or((text, ""));
+            let words: Vec<&str> = what.split(' ').collect();
             match words[..] {
-                [what, task, "for", artifact, "of", generation] => {
-                    let job = Job { task, artifact, generation };
-                    if what == "charged" { Fact::Charged(job) } else { Fact::Accepted(job) }
+                ["accepted", task, "for", artifact, "of", generation] => {
+                    Fact::Accepted(Job { task, artifact, generation })
+                }
+                ["charged", task, "for", artifact, "of", generation] => {
+                    Fact::Charged(Job { task, artifact, generation }, figures)
                 }
                 _ => return None,
             }
@@ -128,6 +148,17 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
         EventKind::Crash { .. } => Fact::Died { generation: object? },
         EventKind::Calm => Fact::Calm,
         _ => return None,
+    })
+}
+
+/// Whether the worker was sent such a request.
+pub fn is_asked(trace: &Trace, is: impl Fn(&Request) -> bool) -> bool {
+    trace.events().iter().any(|event| match event.kind {
+        EventKind::Begin { call } => match trace.op(call) {
+            Op::Fetch { to, request } => &**to == WEB && is(request),
+            _ => false,
+        },
+        _ => false,
     })
 }
 
@@ -158,9 +189,19 @@ pub fn json(body: &Body) -> Json {
     serde_json::from_slice(body.bytes()).unwrap_or_default()
 }
 
+/// What each client authorizes itself with.
+const CLIENTS: [(&str, &str); 2] = [("Bearer key-of-ann", "ann"), ("Bearer key-of-ben", "ben")];
+
+/// The client that sends a request; none if it has no key, or one that no client has.
+pub fn client_of(request: &Request) -> Option<&'static str> {
+    let sent = request.headers.get("authorization")?;
+    CLIENTS.iter().find(|(key, _)| *key == sent).map(|(_, client)| *client)
+}
+
 /// A request for a generation that was answered with an id.
 #[derive(Debug)]
 pub struct Given {
+    pub client: Option<&'static str>,
     pub event: usize,
     pub at: Time,
     pub id: String,
@@ -174,7 +215,8 @@ pub fn given(trace: &Trace) -> Vec<Given> {
         .filter(|(_, request, response)| asked(request) && response.status == 201);
     let given = answered.map(|(event, request, response)| {
         let id = json(&response.body)["id"].as_str().unwrap_or_default().to_string();
-        Given { event, at: trace.events()[event].at, id, wanted: json(&request.body) }
+        let (client, at) = (client_of(request), trace.events()[event].at);
+        Given { client, event, at, id, wanted: json(&request.body) }
     });
     given.collect()
 }

@@ -61,6 +61,14 @@ impl Story {
         self
     }
 
+    /// A request of a client reaches the worker.
+    pub fn asked_by(&mut self, client: &str, call: u32, method: &str, path: &str) -> &mut Story {
+        let request = Request::new(method, path, "");
+        let request = request.with_header("authorization", &format!("Bearer key-of-{client}"));
+        self.0.begins(call, Op::Fetch { to: "web".into(), request });
+        self
+    }
+
     pub fn give(&mut self, call: u32, id: &str, wanted: &Json) -> &mut Story {
         self.asked(call, "POST", "/generations", wanted).answered(call, 201, &json!({ "id": id }))
     }
@@ -83,6 +91,7 @@ impl Story {
         response: Response,
     ) -> &mut Story {
         let request = Request::new("GET", &format!("/artifacts/{artifact}/bytes"), "");
+        let request = request.with_header("authorization", "Bearer key-of-ann");
         let request = if name.is_empty() { request } else { request.with_header(name, value) };
         self.0.begins(call, Op::Fetch { to: "web".into(), request });
         self.0.ends_as("web", call, Reply::Fetch(response));
@@ -145,6 +154,11 @@ impl Story {
 
     pub fn charged(&mut self, task: &str, artifact: &str) -> &mut Story {
         self.log(format!("charged {task} for {artifact} of g"))
+    }
+
+    /// Like `charged`, with `WIDTH x HEIGHT, COST`.
+    pub fn charged_with(&mut self, task: &str, artifact: &str, figures: &str) -> &mut Story {
+        self.log(format!("charged {task} for {artifact} of g: {figures}"))
     }
 
     /// The provider answers a request for a result.
@@ -214,12 +228,14 @@ fn inserted(table: &str, id: &str, row: Row) -> RowChange {
 /// A generation comes into the library.
 pub fn row_generation(id: &str, status: &str, count: i64) -> RowChange {
     let count = ("output_count".into(), Value::Integer(count));
-    inserted("generations", id, vec![text("id", id), text("status", status), count])
+    let row = vec![text("id", id), text("client", "ann"), text("status", status), count];
+    inserted("generations", id, row)
 }
 
 /// An artifact comes into the library.
 pub fn row_artifact(id: &str, generation: &str) -> RowChange {
-    inserted("artifacts", id, vec![text("id", id), text("generation_id", generation)])
+    let row = vec![text("id", id), text("client", "ann"), text("generation_id", generation)];
+    inserted("artifacts", id, row)
 }
 
 /// A tag comes into the library.

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use thunderhead_sim::{Body, Request, Response, Trace};
 
 use super::contents::Contents;
-use super::facts::{Fact, facts};
+use super::facts::{Fact, client_of, facts};
 use crate::promise::{Finding, Promise};
 use crate::promises::part::wrong_part;
 
 pub static AS_IT_IS: Promise = Promise::always(
     "an artifact is served as it is",
-    "who fetches an artifact gets the bytes that the bucket has, or a range of them, with their ETag, if and only if the library shows it; what is not modified is what the client has",
+    "who fetches an artifact gets the bytes that the bucket has, or a range of them, with their ETag, if and only if the library shows it and it is theirs; what is not modified is what the client has",
     as_it_is,
 );
 
@@ -24,7 +24,9 @@ fn as_it_is(trace: &Trace) -> Result<(), Finding> {
         match fact {
             Fact::Asked { call, request } => {
                 let Some(artifact) = fetched(request) else { continue };
-                let shown = contents.artifacts.contains_key(artifact);
+                // What is another client's is not found.
+                let own = contents.clients.get(artifact).copied() == client_of(request);
+                let shown = contents.artifacts.contains_key(artifact) && own;
                 asked.entry(call).or_insert((artifact, shown, request));
             }
             Fact::Answered { call, response } => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::Trace;
+use thunderhead_sim::{Body, Trace};
 
 use super::contents::Contents;
 use super::ends::deadline;
@@ -88,6 +88,24 @@ pub static FETCHED: Promise = Promise::sometimes(
     fetched_all_ways,
 );
 
+pub static TAGGED: Promise = Promise::sometimes(
+    "an artifact loses a tag",
+    "a client removes a tag of an artifact, and is told so",
+    untagged,
+);
+
+pub static BROWSED: Promise = Promise::sometimes(
+    "a second page is seen",
+    "a client goes on from the cursor of a page, and finds something",
+    browsed,
+);
+
+pub static REFUSED: Promise = Promise::sometimes(
+    "a client asks for what is another's",
+    "an artifact is fetched by another client than its own, and not found",
+    refused,
+);
+
 /// Whether some generation ends with fewer artifacts than asked for, and so many.
 fn fewer(trace: &Trace, made: impl Fn(i64) -> bool) -> bool {
     let contents = Contents::at_the_end(trace);
@@ -141,8 +159,8 @@ fn expired(trace: &Trace) -> bool {
 fn overtaken(trace: &Trace) -> bool {
     let (mut open, mut asked) = (BTreeMap::new(), BTreeMap::new());
     facts(trace).any(|(.., fact)| match fact {
-        Fact::Submitting { call, task } => {
-            open.insert(call, task);
+        Fact::Submitting { call, job } => {
+            open.insert(call, task_of(job));
             false
         }
         Fact::Replied { call } => {
@@ -150,8 +168,7 @@ fn overtaken(trace: &Trace) -> bool {
             false
         }
         Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
-            let task = json(&request.body)["taskUUID"].as_str().map(String::from);
-            asked.insert(call, task.unwrap_or_default());
+            asked.insert(call, task_of(&request.body));
             false
         }
         Fact::Answered { call, response } if response.status == 200 => {
@@ -159,6 +176,11 @@ fn overtaken(trace: &Trace) -> bool {
         }
         _ => false,
     })
+}
+
+/// The job that a request or a report is about.
+fn task_of(body: &Body) -> String {
+    json(body)["taskUUID"].as_str().unwrap_or_default().into()
 }
 
 fn stray(trace: &Trace, status: u16) -> bool {
@@ -201,7 +223,10 @@ fn swept(trace: &Trace) -> bool {
 fn repeated(trace: &Trace) -> bool {
     let mut keys = BTreeSet::new();
     let given = given(trace);
-    let mut named = given.iter().filter_map(|given| given.wanted["idempotencyKey"].as_str());
+    let mut named = given.iter().filter_map(|given| {
+        let key = given.wanted["idempotencyKey"].as_str()?;
+        Some((given.client, key))
+    });
     named.any(|key| !keys.insert(key))
 }
 
@@ -209,6 +234,32 @@ fn subscribed(trace: &Trace) -> bool {
     facts(trace).any(|(.., fact)| match fact {
         Fact::Told { message, .. } => json(message)["standing"] == "settled",
         _ => false,
+    })
+}
+
+fn untagged(trace: &Trace) -> bool {
+    served(trace, "web").any(|(_, request, response)| {
+        &*request.method == "DELETE"
+            && request.pathname().ends_with("/tags")
+            && response.status == 204
+    })
+}
+
+fn browsed(trace: &Trace) -> bool {
+    served(trace, "web").any(|(_, request, response)| {
+        let has_items = || {
+            let page = json(&response.body);
+            page["items"].as_array().is_some_and(|items| !items.is_empty())
+        };
+        request.query("cursor").is_some() && has_items()
+    })
+}
+
+fn refused(trace: &Trace) -> bool {
+    let contents = Contents::at_the_end(trace);
+    served(trace, "web").any(|(_, request, response)| {
+        let shown = fetched(request).is_some_and(|id| contents.artifacts.contains_key(id));
+        shown && response.status == 404
     })
 }
 
@@ -282,12 +333,40 @@ mod tests {
     #[test]
     fn an_artifact_that_is_fetched_in_every_way_is_seen() {
         let mut story = Story::given(&two());
-        story.made("a");
+        assert!(!refused(&story.made("a").trace()));
         for (call, status) in [(1, 200), (2, 404), (3, 206)] {
             story.fetches(call, "a", ("", ""), Response::new(status, ""));
         }
-        assert!(!fetched_all_ways(&story.trace()));
+        assert!(!fetched_all_ways(&story.trace()) && refused(&story.trace()));
         assert!(fetched_all_ways(&story.fetches(4, "a", ("", ""), Response::new(304, "")).trace()));
+    }
+
+    #[test]
+    fn tags_that_are_removed_and_second_pages_are_seen() {
+        let mut story = Story::given(&two());
+        story.asked(1, "DELETE", "/artifacts/a/tags?tag=t", &json!({})).answered(
+            1,
+            404,
+            &json!({}),
+        );
+        story.asked(2, "GET", "/artifacts", &json!({})).answered(2, 200, &json!({ "items": [1] }));
+        story.asked(3, "GET", "/artifacts?cursor=a", &json!({})).answered(
+            3,
+            200,
+            &json!({ "items": [] }),
+        );
+        assert!(!untagged(&story.trace()) && !browsed(&story.trace()));
+        story.asked(4, "DELETE", "/artifacts/a/tags?tag=t", &json!({})).answered(
+            4,
+            204,
+            &json!({}),
+        );
+        story.asked(5, "GET", "/artifacts?cursor=a", &json!({})).answered(
+            5,
+            200,
+            &json!({ "items": [1] }),
+        );
+        assert!(untagged(&story.trace()) && browsed(&story.trace()));
     }
 
     #[test]

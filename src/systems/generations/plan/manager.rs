@@ -258,7 +258,7 @@ impl<R: Refire> Manager<R> {
             artifact.as_str().into(),
             generation.as_str().into(),
             report.content_type.as_deref().unwrap_or_default().into(),
-            json!({ "seed": report.seed }).to_string().into(),
+            json!(report.figures).to_string().into(),
             self.env.now().unix_ms().cast_signed().into(),
         ];
         self.env.d1(LIBRARY).prepare(ARTIFACT).bind(row).run().await?;

@@ -85,7 +85,7 @@ impl Data {
     /// Opens a directory, or makes one for `identity`. It stays locked until this is dropped.
     pub fn open(path: &Path, identity: &Identity) -> Result<Data, DataError> {
         let unwritable = |error: io::Error| DataError::Unwritable(path.into(), error);
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unwritable)?;
+        make(path).map_err(unwritable)?;
         let lock = lock(path)?;
         let mut db = Connection::open(path.join("cloud.db"))?;
         db.execute_batch("pragma journal_mode = wal; pragma synchronous = full;")?;
@@ -180,6 +180,17 @@ pub fn history(path: &Path) -> Result<(Identity, String, bool), DataError> {
         .query_row("select value from meta where key = 'rest'", [], |row| row.get(0))
         .optional()?;
     Ok((read_identity(&db)?, text, rest.is_some()))
+}
+
+/// Makes a directory, unless it is there. Its name is on disk when this returns, and so are those of the directories above
+/// it that are new.
+fn make(path: &Path) -> io::Result<()> {
+    let new = path.ancestors().take_while(|folder| !folder.exists()).count().max(1);
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    for folder in path.canonicalize()?.ancestors().skip(1).take(new) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, DataError> {

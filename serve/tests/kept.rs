@@ -529,3 +529,19 @@ fn a_message_that_is_due_before_it_is_written_stays() {
     let again = disk.start(&reminders, machine.now());
     assert!(again.is_at_rest() && disk.shelf.later.borrow().is_empty());
 }
+
+#[test]
+fn a_message_that_was_read_back_is_not_read_again() {
+    let mut disk = Disk::default();
+    let machine = disk.start(&reminders, Time::ZERO);
+    for word in ["one", "two", "three"] {
+        ask(&machine, &mut disk, "PUT", "/", word);
+    }
+    assert_eq!(machine.size().messages, 0);
+    // From here on the disk learns of nothing, and still has what has been delivered.
+    disk.lags = true;
+    for _ in 0..14 {
+        ask(&machine, &mut disk, "GET", "/", "");
+    }
+    assert_eq!(ask(&machine, &mut disk, "GET", "/", ""), "(Some(\"3 of 3\"), 0, 0) None");
+}

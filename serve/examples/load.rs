@@ -12,7 +12,7 @@
 //! cargo run --release -p thunderhead-serve --example load -- median 300 /tmp/median
 //! ```
 //!
-//! asks over one connection, and compares how long an upload takes with how long the disk takes to sync 4 KiB, in turns.
+//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync 4 KiB.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on has failed")]
 

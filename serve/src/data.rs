@@ -198,8 +198,8 @@ pub fn history(path: &Path) -> Result<(Identity, String, bool), DataError> {
     Ok((read_identity(&db)?, text, rest.is_some()))
 }
 
-/// Makes a directory, unless it is there. Its name is on disk when this returns, and so are those of the directories above
-/// it that are new.
+/// Makes a directory, unless it is there. Its name is on disk when this returns, and so are those of new directories
+/// above it.
 fn make(path: &Path) -> io::Result<()> {
     let new = path.ancestors().take_while(|folder| !folder.exists()).count().max(1);
     DirBuilder::new().recursive(true).mode(0o700).create(path)?;

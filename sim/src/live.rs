@@ -127,8 +127,8 @@ impl Machine {
         self.world.state().restore_row(kind, key, value, body)
     }
 
-    /// From now on large bodies and ended instances of workflows are read back when they are asked for, and messages when
-    /// they are due. This comes before anything is put back.
+    /// From now on large bodies and ended instances of workflows are read back when they are asked for, and messages
+    /// when they are due. This comes before anything is put back.
     pub fn read_with(&mut self, shelf: &Rc<dyn Shelf>) {
         let mut state = self.world.state();
         state.services.workflows.set_shelf(shelf);
@@ -136,8 +136,8 @@ impl Machine {
         state.services.r2.set_shelf(shelf.clone());
     }
 
-    /// Says of how many messages of a queue the [`Row`](crate::Row) has a [`Later`](crate::Later), how many bytes they have
-    /// together, and when the first is due. They are not put back, but read when they are due.
+    /// Says how many messages of a queue have a [`Row`](crate::Row) with a [`Later`](crate::Later), how many bytes they
+    /// have together, and when the first is due. They are not put back, but read when they are due.
     pub fn restore_later(&mut self, queue: &str, count: u64, bytes: u64, next: Time) {
         self.world.state().services.queues.restore_later(queue, PutAway { count, bytes, next });
     }

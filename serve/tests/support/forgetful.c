@@ -1,8 +1,8 @@
 /* A disk that keeps only what was synced. Loaded before the C library, it takes the place of `fsync` and `fdatasync`.
  *
  * Syncing a file copies its bytes to KEPT/files/INODE. Syncing a folder writes its list of names and inodes to
- * KEPT/folders/INODE. Each is complete before it gets its name, so that a kill leaves the one from before. `forgetful.rs`
- * makes a folder of them: what a machine finds that has lost its power. */
+ * KEPT/folders/INODE. Each is complete before it gets its name, so that a kill leaves the one from before.
+ * `forgetful.rs` makes a folder of them: what a machine finds that has lost its power. */
 
 #define _GNU_SOURCE
 #include <dirent.h>

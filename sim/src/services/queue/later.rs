@@ -94,8 +94,8 @@ impl Backlog {
         });
     }
 
-    /// A message that is due much later is being written down, among the changes of this number. Returns whether it is to
-    /// be put away.
+    /// A message is being written down, among the changes of this number. Returns whether it is due so late that it is
+    /// to be put away.
     pub fn is_leaving(&mut self, now: Time, seq: u64, due: Time, number: u64) -> bool {
         let Some(later) = self.later.as_mut().filter(|_| is_later(now, due)) else { return false };
         later.leaving.push_back((number, seq));

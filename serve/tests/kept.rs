@@ -30,13 +30,16 @@ struct Disk {
     unwritten: Vec<Changes>,
 }
 
+/// A message by its queue, by when it is due and by its number.
+type Due = (String, Time, u64);
+
 /// What a machine reads back.
 #[derive(Debug, Default)]
 struct Kept {
     files: RefCell<BTreeMap<u64, Body>>,
     ended: RefCell<BTreeMap<String, String>>,
-    /// Messages that are due later, by queue, time and number.
-    later: RefCell<BTreeMap<(String, Time, u64), (Later, String)>>,
+    /// Messages that are due later.
+    later: RefCell<BTreeMap<Due, (Later, String)>>,
     reads: Cell<usize>,
     /// Where large databases are written.
     folder: Option<PathBuf>,

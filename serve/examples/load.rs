@@ -7,18 +7,25 @@
 //!
 //! The arguments are how many uploads there are, under how many names, and a folder, which must not exist. With fewer
 //! names than uploads pictures are replaced, so that what is stored stops growing.
+//!
+//! ```sh
+//! cargo run --release -p thunderhead-serve --example load -- median 300 /tmp/median
+//! ```
+//!
+//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync 4 KiB.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on has failed")]
 
 #[path = "../tests/support/client.rs"]
 mod client;
 
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use client::Client;
 use thunderhead::systems;
@@ -31,10 +38,13 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match &args[..] {
         [serve, data] if serve == "serve" => run(Path::new(data)),
+        [median, rounds, data] if median == "median" => {
+            compare(rounds.parse().unwrap(), Path::new(data));
+        }
         [uploads, names, data] => {
             measure(uploads.parse().unwrap(), names.parse().unwrap(), Path::new(data));
         }
-        _ => println!("usage: load UPLOADS NAMES FOLDER"),
+        _ => println!("usage: load UPLOADS NAMES FOLDER, or load median ROUNDS FOLDER"),
     }
 }
 
@@ -79,6 +89,14 @@ impl Server {
         Server { child, address: line.trim().parse().unwrap() }
     }
 
+    /// How long the process has worked, in milliseconds: unlike the rate, it depends little on what else runs here.
+    fn processor(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap();
+        let fields: Vec<&str> = status.rsplit_once(')').unwrap().1.split_whitespace().collect();
+        // User and system time, in hundredths of a second.
+        10 * (fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap())
+    }
+
     /// How much memory the process has, in MiB.
     fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -90,14 +108,15 @@ impl Server {
 fn measure(uploads: usize, names: usize, data: &Path) {
     assert!(!data.exists(), "{} exists already", data.display());
     let mut server = Server::start(data);
-    println!("{:>10} {:>10} {:>10}", "uploads", "per second", "MiB");
+    println!("{:>10} {:>10} {:>10} {:>10}", "uploads", "per second", "MiB", "CPU ms");
     let tenth = uploads / 10;
     let mut rates = Vec::new();
     for part in 0..10 {
-        let started = Instant::now();
+        let (started, worked) = (Instant::now(), server.processor());
         load(server.address, part * tenth..(part + 1) * tenth, names);
         let rate = tenth as u128 * 1_000 / started.elapsed().as_millis().max(1);
-        println!("{:>10} {rate:>10} {:>10}", (part + 1) * tenth, server.memory());
+        let (uploads, worked) = ((part + 1) * tenth, server.processor() - worked);
+        println!("{uploads:>10} {rate:>10} {:>10} {worked:>10}", server.memory());
         rates.push(rate);
     }
     println!("the last tenth at {} % of the first", rates[9] * 100 / rates[0].max(1));
@@ -112,6 +131,41 @@ fn measure(uploads: usize, names: usize, data: &Path) {
     );
     server.child.kill().unwrap();
     server.child.wait().unwrap();
+}
+
+/// How long an upload takes for one who waits for each, small and large, in times of the disk.
+fn compare(rounds: usize, data: &Path) {
+    assert!(!data.exists(), "{} exists already", data.display());
+    let mut server = Server::start(data);
+    let mut client = Client::connect(server.address).unwrap();
+    let mut probe = File::create(data.join("probe")).unwrap();
+    let (mut syncs, mut small, mut large) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..rounds {
+        let started = Instant::now();
+        probe.write_all(&[round as u8; 4096]).unwrap();
+        probe.sync_all().unwrap();
+        syncs.push(started.elapsed());
+        for (bytes, times) in [(2_000, &mut small), (BYTES, &mut large)] {
+            let mut body = vec![b'x'; bytes];
+            body[..8].copy_from_slice(&round.to_le_bytes());
+            let started = Instant::now();
+            let answer = client.ask("PUT", &format!("/acme/{bytes}-{}", round % 100), &body);
+            times.push(started.elapsed());
+            assert_eq!(answer.unwrap().0, 201);
+        }
+    }
+    server.child.kill().unwrap();
+    server.child.wait().unwrap();
+    let median = |mut times: Vec<Duration>| {
+        times.sort();
+        times[times.len() / 2].as_micros().max(1)
+    };
+    let sync = median(syncs);
+    println!("the disk syncs 4 KiB in {sync} µs (median of {rounds})");
+    for (bytes, times) in [(2_000, small), (BYTES, large)] {
+        let took = median(times);
+        println!("an upload of {bytes} bytes takes {took} µs: {} % of that", took * 100 / sync);
+    }
 }
 
 /// Uploads these, over several connections at a time.

@@ -312,6 +312,7 @@ impl Ticks<'_> {
             (&self.metrics.tasks, size.tasks),
             (&self.metrics.hosts, size.hosts),
             (&self.metrics.instances, size.instances),
+            (&self.metrics.messages, size.messages),
             (&self.metrics.looking, looking),
         ] {
             gauge.store(value as u64, Relaxed);

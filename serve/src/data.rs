@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! DATA/LOCK       held by the process that serves
-//! DATA/cloud.db   SQLite: meta, row, file, ended, image, turn, history
+//! DATA/cloud.db   SQLite: meta, row, file, ended, later, image, turn, history
 //! DATA/bodies/    the bytes of large objects
+//! DATA/images/    large databases as a whole
 //! ```
 
 use std::collections::BTreeSet;
@@ -11,18 +12,20 @@ use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
-use thunderhead_sim::{Body, Machine, hex};
+use thunderhead_sim::{Body, Machine, Shelf, Time, hex};
 
 use crate::files::{Files, Written};
+use crate::shelf::Disk;
 
 mod error;
 
 pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
@@ -33,7 +36,10 @@ const TABLES: &str = "
     create table file(number integer primary key, length integer not null, hash blob not null);
     create table ended(key text not null unique, value text not null, kept_until integer not null);
     create index ended_in_order on ended(kept_until);
-    create table image(log text primary key, beside text not null, pages blob not null);
+    create table later(queue text not null, due integer not null, key text not null unique, bytes integer not null,
+                       value text not null, primary key (queue, due, key)) without rowid;
+    create table image(log text primary key, beside text not null, pages blob not null, file integer,
+                       length integer, hash blob);
     create table turn(seq integer primary key, log text not null, did text not null);
     create index turn_of_log on turn(log);
     create table history(seq integer primary key, lines text not null);";
@@ -70,6 +76,8 @@ pub struct Report {
     pub rows: u64,
     /// How many instances of workflows have ended and are kept.
     pub ended: u64,
+    /// How many messages are due much later.
+    pub later: u64,
     /// How many objects have their bytes in a file.
     pub files: u64,
     /// How many databases are written down as a whole.
@@ -84,7 +92,7 @@ impl Data {
     /// Opens a directory, or makes one for `identity`. It stays locked until this is dropped.
     pub fn open(path: &Path, identity: &Identity) -> Result<Data, DataError> {
         let unwritable = |error: io::Error| DataError::Unwritable(path.into(), error);
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unwritable)?;
+        make(path).map_err(unwritable)?;
         let lock = lock(path)?;
         let mut db = Connection::open(path.join("cloud.db"))?;
         db.execute_batch("pragma journal_mode = wal; pragma synchronous = full;")?;
@@ -102,7 +110,10 @@ impl Data {
         }
         db.execute("delete from meta where key = 'rest'", [])?;
         let files = Files::of(path);
-        files.sweep(&numbers_of_files(&db)?).map_err(unwritable)?;
+        files.make_images().map_err(unwritable)?;
+        files.sweep(&numbers(&db, "select number from file")?).map_err(unwritable)?;
+        let images = numbers(&db, "select file from image where file is not null")?;
+        files.sweep_images(&images).map_err(unwritable)?;
         let salt = meta(&db, "salt")?
             .parse()
             .map_err(|_| DataError::Damaged("the salt is no number".into()))?;
@@ -124,14 +135,19 @@ impl Data {
         let identity = read_identity(&db)?;
         let mut machine = machine(&identity).ok_or_else(|| DataError::Unknown(identity.clone()))?;
         check_migrations(&db, &machine)?;
+        check_images(&db, &Files::of(path))?;
+        let reader = read_only(path)?;
+        let disk: Rc<dyn Shelf> = Rc::new(Disk { files: Files::of(path), db: reader });
+        machine.read_with(&disk);
         restore(&db, &mut machine)?;
-        check_ended(&db, &mut machine)?;
+        check_put_away(&db, &mut machine)?;
         let files = check_files(&db, &Files::of(path))?;
         let count =
             |sql: &str| db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned);
         Ok(Report {
             rows: count("select count(*) from row")?,
             ended: count("select count(*) from ended")?,
+            later: count("select count(*) from later")?,
             files,
             images: count("select count(*) from image")?,
             turns: count("select count(*) from turn")?,
@@ -179,6 +195,17 @@ pub fn history(path: &Path) -> Result<(Identity, String, bool), DataError> {
         .query_row("select value from meta where key = 'rest'", [], |row| row.get(0))
         .optional()?;
     Ok((read_identity(&db)?, text, rest.is_some()))
+}
+
+/// Makes a directory, unless it is there. Its name is on disk when this returns, and so are those of new directories
+/// above it.
+fn make(path: &Path) -> io::Result<()> {
+    let new = path.ancestors().take_while(|folder| !folder.exists()).count().max(1);
+    DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    for folder in path.canonicalize()?.ancestors().skip(1).take(new) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, DataError> {
@@ -263,22 +290,39 @@ fn check_migrations(db: &Connection, machine: &Machine) -> Result<(), DataError>
     }
 }
 
-/// Instances that have ended are read when they are asked for; here each is.
-fn check_ended(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
-    let mut all = db.prepare("select key, value from ended")?;
+/// Instances that have ended and messages that are due later are read when they are needed; here each is.
+fn check_put_away(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
+    let mut all = db.prepare(
+        "select 'instance', key, value from ended union all select 'message', key, value from later",
+    )?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
-        let (key, value): (String, String) = (row.get(0)?, row.get(1)?);
-        let restored = machine.restore_row("instance", &key, &value, None);
-        restored.map_err(|error| DataError::Damaged(format!("instance {key}: {error}")))?;
+        let (kind, key, value): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let restored = machine.restore_row(&kind, &key, &value, None);
+        restored.map_err(|error| DataError::Damaged(format!("{kind} {key}: {error}")))?;
     }
     Ok(())
 }
 
-fn numbers_of_files(db: &Connection) -> Result<BTreeSet<u64>, DataError> {
-    let mut all = db.prepare("select number from file")?;
+/// The numbers of files that something refers to.
+fn numbers(db: &Connection, sql: &str) -> Result<BTreeSet<u64>, DataError> {
+    let mut all = db.prepare(sql)?;
     let numbers = all.query_map([], |row| row.get::<_, i64>(0))?;
     Ok(numbers.map(|number| number.map(i64::cast_unsigned)).collect::<rusqlite::Result<_>>()?)
+}
+
+/// Reads every image that has a file, and compares what is known of it.
+fn check_images(db: &Connection, files: &Files) -> Result<(), DataError> {
+    let mut all =
+        db.prepare("select file, length, hash from image where file is not null order by file")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let (number, length): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (number, length) = (number.cast_unsigned(), length.cast_unsigned());
+        let written = Written { number, length, hash: row.get(2)? };
+        files.check_image(&written).map_err(DataError::Damaged)?;
+    }
+    Ok(())
 }
 
 /// Reads every file, and compares what is known of it. Returns how many there are.
@@ -301,6 +345,19 @@ fn check_files(db: &Connection, files: &Files) -> Result<u64, DataError> {
     Ok(count)
 }
 
+/// Messages that are due much later are read when they are due; here they are counted.
+fn restore_later(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
+    let mut all =
+        db.prepare("select queue, count(*), sum(bytes), min(due) from later group by queue")?;
+    let mut rows = all.query([])?;
+    while let Some(row) = rows.next()? {
+        let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+        let next = Time::from_ms(number(3)?);
+        machine.restore_later(&row.get::<_, String>(0)?, number(1)?, number(2)?, next);
+    }
+    Ok(())
+}
+
 fn restore(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
     let damaged =
         |what: &str, error: &dyn std::fmt::Display| DataError::Damaged(format!("{what}: {error}"));
@@ -315,12 +372,19 @@ fn restore(db: &Connection, machine: &mut Machine) -> Result<(), DataError> {
         };
         restored.map_err(|error| damaged(&format!("{kind} {key}"), &error))?;
     }
-    let mut all = db.prepare("select log, beside, pages from image")?;
+    restore_later(db, machine)?;
+    let mut all = db.prepare("select log, beside, pages, file from image")?;
     let mut images = all.query([])?;
     while let Some(image) = images.next()? {
         let (log, beside): (String, String) = (image.get(0)?, image.get(1)?);
-        let pages = image.get_ref(2)?.as_blob().map_err(|error| damaged(&log, &error))?;
-        machine.restore_image(&log, &beside, pages).map_err(|error| damaged(&log, &error))?;
+        let restored = match image.get::<_, Option<i64>>(3)? {
+            Some(file) => machine.restore_filed_image(&log, &beside, file.cast_unsigned()),
+            None => {
+                let pages = image.get_ref(2)?.as_blob().map_err(|error| damaged(&log, &error))?;
+                machine.restore_image(&log, &beside, pages)
+            }
+        };
+        restored.map_err(|error| damaged(&log, &error))?;
     }
     let mut all = db.prepare("select log, did from turn order by seq")?;
     let mut turns = all.query([])?;

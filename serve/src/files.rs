@@ -1,8 +1,9 @@
-//! The bytes of large objects: a file for each, by number, in folders of a thousand or so.
+//! The bytes of large objects: a file for each, by number, in folders of a thousand or so. Large databases as a whole
+//! have files of the same numbering in a folder of their own.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,11 @@ const IN_FOLDER: u32 = 10;
 /// How many files are written at the same time: each waits for the disk, and the disk can do several at once.
 const WRITERS: usize = 8;
 
-/// The folder `bodies` of a data directory.
+/// The folders `bodies` and `images` of a data directory.
 #[derive(Clone, Debug)]
 pub struct Files {
     root: PathBuf,
+    images: PathBuf,
 }
 
 /// A file that is on disk.
@@ -30,7 +32,13 @@ pub struct Written {
 
 impl Files {
     pub fn of(data: &Path) -> Files {
-        Files { root: data.join("bodies") }
+        Files { root: data.join("bodies"), images: data.join("images") }
+    }
+
+    /// Makes the folder of the images, unless it is there.
+    pub fn make_images(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.images)?;
+        self.images.parent().map_or(Ok(()), sync)
     }
 
     pub fn read(&self, number: u64) -> io::Result<Vec<u8>> {
@@ -82,6 +90,35 @@ impl Files {
         Ok(Written { number, length: bytes.len() as u64, hash: Sha256::digest(bytes).into() })
     }
 
+    /// Syncs an image that the engine has written. It and its name are on disk when this returns.
+    pub fn sync_image(&self, number: u64) -> io::Result<Written> {
+        let path = self.image(number);
+        File::open(&path)?.sync_all()?;
+        sync(&self.images)?;
+        hashed(number, &path)
+    }
+
+    /// Removes images that nothing refers to any more.
+    pub fn remove_images(&self, dead: &[u64]) {
+        for number in dead {
+            drop(std::fs::remove_file(self.image(*number)));
+        }
+    }
+
+    /// Removes every image but these.
+    pub fn sweep_images(&self, kept: &BTreeSet<u64>) -> io::Result<()> {
+        sweep(&self.images, kept).map(drop)
+    }
+
+    /// Reads an image as it was written; otherwise what is wrong with it.
+    pub fn check_image(&self, written: &Written) -> Result<(), String> {
+        compare(&self.image(written.number), written)
+    }
+
+    pub fn image(&self, number: u64) -> PathBuf {
+        self.images.join(format!("{number:x}"))
+    }
+
     /// Removes files that nothing refers to any more. What stays because of a crash or an error is swept at the next
     /// start.
     pub fn remove(&self, dead: &[u64]) {
@@ -100,17 +137,7 @@ impl Files {
         };
         for folder in folders {
             let folder = folder?.path();
-            let mut left = 0;
-            for file in std::fs::read_dir(&folder)? {
-                let file = file?;
-                let number =
-                    file.file_name().to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
-                match number.filter(|number| kept.contains(number)) {
-                    Some(_) => left += 1,
-                    None => std::fs::remove_file(file.path())?,
-                }
-            }
-            if left == 0 {
+            if sweep(&folder, kept)? == 0 {
                 std::fs::remove_dir(&folder)?;
             }
         }
@@ -119,17 +146,7 @@ impl Files {
 
     /// Reads a file as it was written; otherwise what is wrong with it.
     pub fn check(&self, written: &Written) -> Result<(), String> {
-        let path = self.path(written.number);
-        let bytes =
-            self.read(written.number).map_err(|error| format!("{}: {error}", path.display()))?;
-        if bytes.len() as u64 != written.length {
-            let (found, length) = (bytes.len(), written.length);
-            return Err(format!("{} has {found} bytes and had {length}", path.display()));
-        }
-        match <[u8; 32]>::from(Sha256::digest(&bytes)) == written.hash {
-            true => Ok(()),
-            false => Err(format!("{} has other bytes than were written", path.display())),
-        }
+        compare(&self.path(written.number), written)
     }
 
     pub fn path(&self, number: u64) -> PathBuf {
@@ -138,6 +155,48 @@ impl Files {
 
     fn folder(&self, number: u64) -> PathBuf {
         self.root.join(format!("{:x}", number >> IN_FOLDER))
+    }
+}
+
+/// Removes the files of a folder but these. Returns how many are left.
+fn sweep(folder: &Path, kept: &BTreeSet<u64>) -> io::Result<usize> {
+    let mut left = 0;
+    for file in std::fs::read_dir(folder)? {
+        let file = file?;
+        let number = file.file_name().to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
+        match number.filter(|number| kept.contains(number)) {
+            Some(_) => left += 1,
+            None => std::fs::remove_file(file.path())?,
+        }
+    }
+    Ok(left)
+}
+
+/// What a file has, read piece by piece: an image may be larger than the memory.
+fn hashed(number: u64, path: &Path) -> io::Result<Written> {
+    let (mut file, mut piece) = (File::open(path)?, vec![0; 1 << 16]);
+    let (mut hash, mut length) = (Sha256::new(), 0);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(Written { number, length, hash: hash.finalize().into() }),
+            got => {
+                hash.update(&piece[..got]);
+                length += got as u64;
+            }
+        }
+    }
+}
+
+fn compare(path: &Path, written: &Written) -> Result<(), String> {
+    let found =
+        hashed(written.number, path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if found.length != written.length {
+        let (found, length) = (found.length, written.length);
+        return Err(format!("{} has {found} bytes and had {length}", path.display()));
+    }
+    match found == *written {
+        true => Ok(()),
+        false => Err(format!("{} has other bytes than were written", path.display())),
     }
 }
 

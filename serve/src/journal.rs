@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
-use thunderhead_sim::{Changes, Error, Response, Row, Time};
+use thunderhead_sim::{Changes, Error, Later, Response, Row, Time};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
 
@@ -78,19 +78,26 @@ impl Journal<'_> {
     fn write(&mut self, group: &[Batch]) -> Result<(), WriteError> {
         let started = Instant::now();
         let files = self.files.write(&bodies(group))?;
+        let images = group.iter().flat_map(|batch| &batch.changes.images);
+        let images = images.filter_map(|image| image.file);
+        let images: Vec<Written> =
+            images.map(|file| self.files.sync_image(file)).collect::<io::Result<_>>()?;
         self.halt(When::Between, group);
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let (mut rows, mut dead) = (0, Vec::new());
+        let (mut rows, mut dead) = (0, Dead::default());
         for file in &files {
             put_file(&transaction, file)?;
         }
         for batch in group {
             rows += put(&transaction, &batch.changes, &mut dead)?;
+            dead.images.extend(put_images(&transaction, &batch.changes, &images)?);
+            put_turns(&transaction, &batch.changes)?;
         }
         transaction.commit()?;
         let last = group.iter().map(|batch| batch.changes.number).max().unwrap_or(0);
         self.written.fetch_max(last, Release);
-        self.files.remove(&dead);
+        self.files.remove(&dead.bodies);
+        self.files.remove_images(&dead.images);
         self.metrics.commits.fetch_add(1, Relaxed);
         self.metrics.rows.fetch_add(rows, Relaxed);
         let took = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -98,6 +105,13 @@ impl Journal<'_> {
         self.changed.send_modify(|commits| *commits += 1);
         Ok(())
     }
+}
+
+/// The files that nothing refers to any more after a commit.
+#[derive(Default)]
+struct Dead {
+    bodies: Vec<u64>,
+    images: Vec<u64>,
 }
 
 /// The file of the row that `row` replaces, unless it is the same.
@@ -123,6 +137,19 @@ fn put_ended(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
     let mut replace =
         transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
     replace.execute((&row.key, value, until)).map(drop)
+}
+
+/// So have messages that are due much later.
+fn put_later(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+    let (Some(value), Some(Later { due, bytes })) = (&row.value, row.later) else {
+        let mut gone = transaction.prepare_cached("delete from later where key = ?")?;
+        return gone.execute([&row.key]).map(drop);
+    };
+    let queue = row.key.rsplit_once('/').map_or("", |(queue, _)| queue);
+    let due = i64::try_from(due.as_ms()).unwrap_or(i64::MAX);
+    let mut replace =
+        transaction.prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
+    replace.execute((queue, due, &row.key, bytes.cast_signed(), value)).map(drop)
 }
 
 /// Removes some of the instances that are kept no longer.
@@ -191,13 +218,9 @@ fn put_file(transaction: &Transaction<'_>, file: &Written) -> rusqlite::Result<(
     Ok(())
 }
 
-/// Writes the changes of one tick. Returns how many rows that were. Files that nothing refers to any more are added to
-/// `dead`.
-fn put(
-    transaction: &Transaction<'_>,
-    changes: &Changes,
-    dead: &mut Vec<u64>,
-) -> rusqlite::Result<u64> {
+/// Writes the rows and the history of one tick. Returns how many changes the tick has. Files that nothing refers to any
+/// more are added to `dead`.
+fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rusqlite::Result<u64> {
     let mut replace = transaction.prepare_cached(
         "insert into row(kind, key, value, body, file) values (?1, ?2, ?3, ?4, ?5) on conflict (kind, key) \
          do update set value = excluded.value, body = excluded.body, file = excluded.file",
@@ -205,12 +228,13 @@ fn put(
     let mut delete = transaction.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
         match row.kind {
-            "object" => dead.extend(abandon(transaction, row)?),
+            "object" => dead.bodies.extend(abandon(transaction, row)?),
             "instance" => put_ended(transaction, row)?,
+            "message" => put_later(transaction, row)?,
             _ => {}
         }
         match &row.value {
-            Some(value) if row.kept_until.is_none() => {
+            Some(value) if row.kept_until.is_none() && row.later.is_none() => {
                 let body = row.body.as_ref().filter(|_| row.file.is_none());
                 let file = row.file.map(u64::cast_signed);
                 replace.execute((
@@ -225,20 +249,46 @@ fn put(
         }
     }
     forget_ended(transaction, changes.now)?;
-    for image in &changes.images {
-        let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
-        forget.execute([&image.log])?;
-        let mut replace =
-            transaction.prepare_cached("insert or replace into image values (?, ?, ?)")?;
-        replace.execute((&image.log, &image.beside, &image.pages))?;
-    }
-    let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;
-    for turn in &changes.turns {
-        append.execute((&turn.log, &turn.did))?;
-    }
     if !changes.history.is_empty() {
         let mut tell = transaction.prepare_cached("insert into history(lines) values (?)")?;
         tell.execute([&changes.history])?;
     }
     Ok((changes.rows.len() + changes.images.len() + changes.turns.len()) as u64)
+}
+
+/// Writes databases as a whole. Returns the files of the images that they replace.
+fn put_images(
+    transaction: &Transaction<'_>,
+    changes: &Changes,
+    written: &[Written],
+) -> rusqlite::Result<Vec<u64>> {
+    let mut dead = Vec::new();
+    for image in &changes.images {
+        let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
+        forget.execute([&image.log])?;
+        let mut find = transaction.prepare_cached("select file from image where log = ?")?;
+        let before: Option<Option<i64>> =
+            find.query_row([&image.log], |row| row.get(0)).optional()?;
+        dead.extend(before.flatten().map(i64::cast_unsigned));
+        let file = image.file.and_then(|file| written.iter().find(|one| one.number == file));
+        let mut replace =
+            transaction.prepare_cached("insert or replace into image values (?, ?, ?, ?, ?, ?)")?;
+        replace.execute((
+            &image.log,
+            &image.beside,
+            &image.pages,
+            file.map(|file| file.number.cast_signed()),
+            file.map(|file| file.length.cast_signed()),
+            file.map(|file| file.hash),
+        ))?;
+    }
+    Ok(dead)
+}
+
+fn put_turns(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
+    let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;
+    for turn in &changes.turns {
+        append.execute((&turn.log, &turn.did))?;
+    }
+    Ok(())
 }

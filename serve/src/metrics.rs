@@ -17,6 +17,7 @@ pub struct Metrics {
     pub tasks: AtomicU64,
     pub hosts: AtomicU64,
     pub instances: AtomicU64,
+    pub messages: AtomicU64,
     /// Pictures that are being looked at or wait for it.
     pub looking: AtomicU64,
 }
@@ -45,6 +46,7 @@ impl Metrics {
             ("engine_tasks", "gauge", &self.tasks),
             ("engine_hosts", "gauge", &self.hosts),
             ("engine_instances", "gauge", &self.instances),
+            ("engine_messages", "gauge", &self.messages),
             ("pictures_waiting", "gauge", &self.looking),
         ];
         for (name, kind, value) in all {

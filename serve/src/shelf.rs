@@ -1,8 +1,10 @@
 //! What the engine reads back of what the journal has written.
 
+use std::path::PathBuf;
+
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
-use thunderhead_sim::Shelf;
+use thunderhead_sim::{Shelf, Time, message_key};
 
 use crate::files::Files;
 use crate::log;
@@ -26,6 +28,41 @@ impl Shelf for Disk {
         read.ok()
     }
 
+    fn place(&self, file: u64) -> Option<PathBuf> {
+        Some(self.files.image(file))
+    }
+
+    fn messages(&self, queue: &str, behind: (Time, u64), most: usize) -> Vec<(u64, String)> {
+        let read = || -> rusqlite::Result<Vec<(u64, String)>> {
+            let sql = "select key, value from later where queue = ?1 and (due, key) > (?2, ?3) \
+                       order by due, key limit ?4";
+            let mut find = self.db.prepare_cached(sql)?;
+            let (due, key) = position(queue, behind);
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            let rows = find.query_map((queue, due, key, most), |row| {
+                let key: String = row.get(0)?;
+                let number = key.rsplit_once('/').and_then(|(_, number)| number.parse().ok());
+                Ok((number.unwrap_or(0), row.get(1)?))
+            })?;
+            rows.collect()
+        };
+        read().unwrap_or_else(|error| {
+            let fields = json!({ "queue": queue, "why": error.to_string() });
+            log::say("error", "messages cannot be read", &fields);
+            Vec::new()
+        })
+    }
+
+    fn oldest_message(&self, queue: &str, behind: (Time, u64)) -> Option<String> {
+        // Keys are ordered as numbers are.
+        let sql = "select value from later where key > ?1 and (due, key) > (?2, ?3) and +queue = ?4 \
+                   order by key limit 1";
+        let (due, key) = position(queue, behind);
+        let find = self.db.prepare_cached(sql);
+        let first = message_key(queue, 0);
+        find.and_then(|mut find| find.query_row((first, due, key, queue), |row| row.get(0))).ok()
+    }
+
     fn instance(&self, workflow: &str, id: &str) -> Option<String> {
         let read = || -> rusqlite::Result<Option<String>> {
             let mut find = self.db.prepare_cached("select value from ended where key = ?")?;
@@ -37,4 +74,9 @@ impl Shelf for Disk {
             None
         })
     }
+}
+
+/// Where a message is in the table of those that are due later.
+fn position(queue: &str, (due, number): (Time, u64)) -> (i64, String) {
+    (i64::try_from(due.as_ms()).unwrap_or(i64::MAX), message_key(queue, number))
 }

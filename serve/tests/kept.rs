@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
 use thunderhead_sim::{
-    Body, Changes, Cloud, DurableObject, Env, Error, Machine, MachineConfig, ObjectState, Request,
-    Response, Shelf, Time, Turn, kv, r2, workflow,
+    Body, Changes, Cloud, DurableObject, Env, Error, Image, Later, Machine, MachineConfig,
+    MessageBatch, ObjectState, Request, Response, Shelf, Time, Turn, kv, queue, r2, workflow,
 };
 
 /// The value of a row, its body, and the file that has the body instead.
@@ -21,7 +22,7 @@ type Value = (String, Option<Body>, Option<u64>);
 struct Disk {
     /// By kind and key.
     rows: BTreeMap<(String, String), Value>,
-    images: BTreeMap<String, (String, Vec<u8>)>,
+    images: BTreeMap<String, Image>,
     turns: Vec<Turn>,
     shelf: Rc<Kept>,
     /// Whether it is slow: changes are not written before [`Disk::catch_up`].
@@ -29,18 +30,40 @@ struct Disk {
     unwritten: Vec<Changes>,
 }
 
+/// A message by its queue, by when it is due and by its number.
+type Due = (String, Time, u64);
+
 /// What a machine reads back.
 #[derive(Debug, Default)]
 struct Kept {
     files: RefCell<BTreeMap<u64, Body>>,
     ended: RefCell<BTreeMap<String, String>>,
+    /// Messages that are due later.
+    later: RefCell<BTreeMap<Due, (Later, String)>>,
     reads: Cell<usize>,
+    /// Where large databases are written.
+    folder: Option<PathBuf>,
 }
 
 impl Shelf for Kept {
     fn body(&self, file: u64) -> Option<Vec<u8>> {
         self.reads.update(|reads| reads + 1);
         self.files.borrow().get(&file).map(|body| body.bytes().to_vec())
+    }
+
+    fn messages(&self, queue: &str, behind: (Time, u64), most: usize) -> Vec<(u64, String)> {
+        let later = self.later.borrow();
+        let theirs =
+            later.iter().filter(|((of, due, number), _)| of == queue && (*due, *number) > behind);
+        theirs.take(most).map(|((.., number), (_, value))| (*number, value.clone())).collect()
+    }
+
+    fn oldest_message(&self, queue: &str, behind: (Time, u64)) -> Option<String> {
+        self.messages(queue, behind, usize::MAX).into_iter().min().map(|(_, value)| value)
+    }
+
+    fn place(&self, file: u64) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(file.to_string()))
     }
 
     fn instance(&self, workflow: &str, id: &str) -> Option<String> {
@@ -53,12 +76,21 @@ impl Disk {
     fn write(&mut self, changes: Changes) {
         for row in changes.rows {
             self.shelf.ended.borrow_mut().remove(&row.key);
+            if row.kind == "message" {
+                let (queue, number) = row.key.rsplit_once('/').unwrap();
+                let number = number.parse().unwrap();
+                let mut later = self.shelf.later.borrow_mut();
+                later.retain(|(_, _, other), _| *other != number);
+                let value = row.later.zip(row.value.clone());
+                value.map(|value| later.insert((queue.into(), value.0.due, number), value));
+            }
             let key = (row.kind.to_string(), row.key);
             let before = self.rows.remove(&key).and_then(|(_, _, file)| file);
             let files = &mut self.shelf.files.borrow_mut();
             before.filter(|before| Some(*before) != row.file).map(|before| files.remove(&before));
             let Some(value) = row.value else { continue };
             match (row.file, row.body) {
+                _ if row.later.is_some() => {}
                 _ if row.kept_until.is_some() => {
                     self.shelf.ended.borrow_mut().insert(key.1, value);
                 }
@@ -71,7 +103,7 @@ impl Disk {
         }
         for image in changes.images {
             self.turns.retain(|turn| turn.log != image.log);
-            self.images.insert(image.log, (image.beside, image.pages));
+            self.images.insert(image.log.clone(), image);
         }
         self.turns.extend(changes.turns);
     }
@@ -96,8 +128,19 @@ impl Disk {
                 None => machine.restore_row(kind, key, value, body.clone()).unwrap(),
             }
         }
-        for (log, (beside, pages)) in &self.images {
-            machine.restore_image(log, beside, pages).unwrap();
+        let later = self.shelf.later.borrow();
+        let queues: BTreeSet<&String> = later.keys().map(|(queue, ..)| queue).collect();
+        for queue in queues {
+            let theirs = || later.iter().filter(|((of, ..), _)| of == queue);
+            let bytes = theirs().map(|(_, (later, _))| later.bytes).sum();
+            let next = theirs().map(|(_, (later, _))| later.due).min().unwrap();
+            machine.restore_later(queue, theirs().count() as u64, bytes, next);
+        }
+        for (log, Image { beside, pages, file, .. }) in &self.images {
+            match file {
+                Some(file) => machine.restore_filed_image(log, beside, *file).unwrap(),
+                None => machine.restore_image(log, beside, pages).unwrap(),
+            }
         }
         for turn in &self.turns {
             machine.restore_turn(&turn.log, &turn.did).unwrap();
@@ -180,16 +223,46 @@ fn an_image_takes_the_place_of_the_turns_that_outweigh_it() {
     assert!(longest[0] < 200 && longest[1] < 200, "{longest:?} turns of 2,000");
 }
 
+/// Runs the SQL that it is sent.
+fn library(cloud: &mut Cloud) {
+    cloud.d1("books");
+    cloud.worker("web").fetch(|env, request: Request| async move {
+        let done = env.d1("books").prepare(request.body.text().unwrap()).raw().await;
+        let told = done.map_or_else(|error| error.to_string(), |rows| format!("{rows:?}"));
+        Ok(Response::new(200, told))
+    });
+}
+
+#[test]
+fn the_image_of_a_large_database_is_a_file() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("images-of-large-databases");
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
+    let mut disk = Disk { shelf: Rc::new(kept), ..Disk::default() };
+    let mut machine = disk.start(&library, Time::ZERO);
+    ask(&machine, &mut disk, "POST", "/", "create table books(title text)");
+    let mut files = BTreeSet::new();
+    for book in 1..=100 {
+        let sql = format!("insert into books values ('{book} {}')", "x".repeat(2_000));
+        assert_eq!(ask(&machine, &mut disk, "POST", "/", &sql), "[]");
+        for image in disk.images.values() {
+            assert!(image.file.is_none() || image.pages.is_empty(), "the pages are in the file");
+            assert!(image.file.is_some() || image.pages.len() < 65_536, "{}", image.pages.len());
+            files.extend(image.file);
+        }
+        if book % 13 == 0 {
+            machine = disk.start(&library, machine.now());
+        }
+        let count = ask(&machine, &mut disk, "POST", "/", "select count(*) from books");
+        assert_eq!(count, format!("[[Integer({book})]]"));
+    }
+    assert!((2..20).contains(&files.len()), "{files:?}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 #[test]
 fn an_image_has_the_schema_and_what_the_schema_says() {
-    fn library(cloud: &mut Cloud) {
-        cloud.d1("books");
-        cloud.worker("web").fetch(|env, request: Request| async move {
-            let done = env.d1("books").prepare(request.body.text().unwrap()).raw().await;
-            let told = done.map_or_else(|error| error.to_string(), |rows| format!("{rows:?}"));
-            Ok(Response::new(200, told))
-        });
-    }
     let mut disk = Disk::default();
     let machine = disk.start(&library, Time::ZERO);
     let mut ask = |machine: &Machine, sql: &str| ask(machine, &mut disk, "POST", "/", sql);
@@ -382,4 +455,96 @@ fn an_instance_that_has_ended_leaves_the_memory_and_is_still_known() {
     }
     assert!(ask(&machine, &mut disk, "GET", "/3", "").contains("refused"), "it is kept no longer");
     assert_eq!(ask(&machine, &mut disk, "POST", "/3", ""), "made");
+}
+
+/// Says what it is told ten minutes later; how often it has said something, and how much it has to say.
+fn reminders(cloud: &mut Cloud) {
+    cloud.d1("said");
+    cloud.migrate("said", &["create table said(word text)"]);
+    cloud.queue("reminders", queue::QueueConfig::default());
+    cloud.worker("web").fetch(|env, request: Request| async move {
+        let queue = env.queue("reminders");
+        if request.method == "PUT" {
+            let body = queue::MessageBody::text(request.body.text().unwrap());
+            queue.send_with(queue::MessageSendRequest::from(body).delayed(600)).await?;
+        }
+        let waiting = queue.metrics().await?;
+        let counted = "select count(distinct word) || ' of ' || count(*) from said";
+        let said = env.d1("said").prepare(counted).raw().await?;
+        let told = (said[0][0].as_str(), waiting.backlog_count, waiting.backlog_bytes);
+        Ok(Response::new(200, format!("{told:?} {:?}", waiting.oldest_message_timestamp)))
+    });
+    let consumer = ("reminders", queue::ConsumerConfig::default());
+    cloud.worker("consumer").queue(&[consumer], |env, batch: MessageBatch| async move {
+        for message in batch.messages() {
+            let word = message.body().data.text().unwrap_or_default();
+            let say = "insert into said values (?)";
+            env.d1("said").prepare(say).bind(vec![word.into()]).run().await?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_message_that_is_due_much_later_leaves_the_memory_and_is_delivered_once() {
+    for restarts in [false, true] {
+        let mut disk = Disk::default();
+        let mut machine = disk.start(&reminders, Time::ZERO);
+        for word in ["one", "two", "three"] {
+            ask(&machine, &mut disk, "PUT", "/", word);
+        }
+        assert_eq!((machine.size().messages, disk.shelf.later.borrow().len()), (0, 3));
+        let mut told = Vec::new();
+        for _ in 0..14 {
+            if restarts {
+                machine = disk.start(&reminders, machine.now());
+            }
+            told.push(ask(&machine, &mut disk, "GET", "/", ""));
+        }
+        assert_eq!(
+            told[0], "(Some(\"0 of 0\"), 3, 11) Some(Time(60000))",
+            "the first was sent then"
+        );
+        assert_eq!(told[13], "(Some(\"3 of 3\"), 0, 0) None", "{told:#?}");
+        assert!(machine.is_at_rest() && disk.shelf.later.borrow().is_empty());
+    }
+}
+
+#[test]
+fn a_message_that_is_due_before_it_is_written_stays() {
+    let mut disk = Disk { lags: true, ..Disk::default() };
+    let machine = disk.start(&reminders, Time::ZERO);
+    ask(&machine, &mut disk, "PUT", "/", "one");
+    assert_eq!(machine.size().messages, 1, "it is not on disk yet");
+    for _ in 0..9 {
+        ask(&machine, &mut disk, "GET", "/", "");
+    }
+    ask(&machine, &mut disk, "PUT", "/", "two");
+    // The disk learns of the first message when it has nearly been delivered, and of that when it has been told of it.
+    disk.catch_up(&machine);
+    assert_eq!(machine.size().messages, 1, "the second is not needed for long");
+    for _ in 0..14 {
+        ask(&machine, &mut disk, "GET", "/", "");
+    }
+    let told = ask(&machine, &mut disk, "GET", "/", "");
+    assert_eq!(told, "(Some(\"2 of 2\"), 0, 0) None");
+    disk.catch_up(&machine);
+    let again = disk.start(&reminders, machine.now());
+    assert!(again.is_at_rest() && disk.shelf.later.borrow().is_empty());
+}
+
+#[test]
+fn a_message_that_was_read_back_is_not_read_again() {
+    let mut disk = Disk::default();
+    let machine = disk.start(&reminders, Time::ZERO);
+    for word in ["one", "two", "three"] {
+        ask(&machine, &mut disk, "PUT", "/", word);
+    }
+    assert_eq!(machine.size().messages, 0);
+    // From here on the disk learns of nothing, and still has what has been delivered.
+    disk.lags = true;
+    for _ in 0..14 {
+        ask(&machine, &mut disk, "GET", "/", "");
+    }
+    assert_eq!(ask(&machine, &mut disk, "GET", "/", ""), "(Some(\"3 of 3\"), 0, 0) None");
 }

@@ -1,12 +1,16 @@
 //! A server in a process of its own, loaded, killed and started again.
+//!
+//! A longer campaign is asked for by the environment: `KILLED_KILLS` kills, at most `KILLED_OPERATIONS` operations
+//! between two of them, in `KILLED_FOLDER`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 
 use std::path::Path;
+use std::str::FromStr;
 
-use support::campaign::{Campaign, Found, files};
+use support::campaign::{Campaign, Found, Power, files};
 use support::client::Client;
 use support::process::Server;
 use thunderhead::systems;
@@ -15,14 +19,35 @@ use thunderhead_sim::{Machine, MachineConfig};
 
 /// Every test starts processes that run the same test, and find out here that they are to serve.
 fn run(test: &str, kills: usize, commits: Commits, mistake: Option<Mistake>) -> Found {
+    run_with(test, kills, commits, mistake, Power::Stays)
+}
+
+fn run_with(
+    test: &str,
+    kills: usize,
+    commits: Commits,
+    mistake: Option<Mistake>,
+    power: Power,
+) -> Found {
     support::process::serve_if_asked();
-    Campaign { test, kills, commits, mistake }.run()
+    let operations = asked("KILLED_OPERATIONS", 25);
+    Campaign { test, kills, operations, commits, mistake, power }.run()
+}
+
+/// How many kills a campaign without a mistake has.
+fn kills() -> usize {
+    asked("KILLED_KILLS", 25)
+}
+
+/// What the environment asks for, or what is usual.
+fn asked<T: FromStr>(name: &str, usual: T) -> T {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
 }
 
 #[test]
 fn nothing_acknowledged_is_lost_when_ticks_share_a_commit() {
     let name = "nothing_acknowledged_is_lost_when_ticks_share_a_commit";
-    let found = run(name, 25, Commits::Together, None);
+    let found = run(name, kills(), Commits::Together, None);
     assert_eq!(found.wrong, Vec::<String>::new());
     assert!(found.acknowledged > 50, "only {} operations were acknowledged", found.acknowledged);
 }
@@ -30,12 +55,33 @@ fn nothing_acknowledged_is_lost_when_ticks_share_a_commit() {
 #[test]
 fn nothing_acknowledged_is_lost_when_a_crash_can_fall_between_any_two_events() {
     let name = "nothing_acknowledged_is_lost_when_a_crash_can_fall_between_any_two_events";
-    let found = run(name, 25, Commits::EachEvent, None);
+    let found = run(name, kills(), Commits::EachEvent, None);
     assert_eq!(found.wrong, Vec::<String>::new());
     assert!(found.acknowledged > 50, "only {} operations were acknowledged", found.acknowledged);
     assert!(
         found.delivered_twice,
         "no delivery was cut off, though one server was killed in the middle of one"
+    );
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_with_what_was_not_synced() {
+    let name = "nothing_acknowledged_is_lost_with_what_was_not_synced";
+    let power = Power::Fails { unsynced: None };
+    let found = run_with(name, kills(), Commits::Together, None, power);
+    assert_eq!(found.wrong, Vec::<String>::new());
+    assert!(found.acknowledged > 50, "only {} operations were acknowledged", found.acknowledged);
+}
+
+#[test]
+fn a_body_that_is_not_synced_is_found() {
+    let name = "a_body_that_is_not_synced_is_found";
+    let power = Power::Fails { unsynced: Some("/bodies/0/") };
+    let found = run_with(name, 0, Commits::Together, None, power);
+    assert!(
+        found.wrong.iter().any(|wrong| wrong.contains("was acknowledged")),
+        "{:?}",
+        found.wrong
     );
 }
 
@@ -76,7 +122,7 @@ fn large_bodies_are_files_that_are_swept_and_verified() {
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
     let data = folder.join("data");
-    let start = || Server::start(name, &data, Commits::Together, None, None);
+    let start = || Server::start(name, &data, Commits::Together, None, None, None);
     let put = |server: &Server, method, name: &str, bytes: usize| {
         let mut client = Client::connect(server.address).unwrap();
         client.ask(method, &format!("/acme/{name}"), &vec![b'x'; bytes]).unwrap()

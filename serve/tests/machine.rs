@@ -86,7 +86,8 @@ fn a_request_that_only_reads_changes_nothing() {
 #[test]
 fn what_the_engine_holds_does_not_grow_with_what_it_has_done() {
     let mut driven = Driven::uploads();
-    let mut largest = [Size { calls: 0, tasks: 0, hosts: 0, instances: 0, pictures: 0 }; 2];
+    let mut largest =
+        [Size { calls: 0, tasks: 0, hosts: 0, instances: 0, messages: 0, pictures: 0 }; 2];
     let uploads = 1_200;
     for upload in 0..uploads {
         let path = format!("/acme/{}.jpg?as=ann@acme", upload % 7);

@@ -167,7 +167,7 @@ pub use choices::tape::{Deviation, Tape};
 pub use choices::{Draw, Source};
 pub use engine::env::Env;
 pub use engine::inference::{Inference, Inferred};
-pub use engine::kept::{Changes, Image, Row, Turn};
+pub use engine::kept::{Changes, Image, Later, Row, Turn, message_key};
 pub use engine::live::Flaw;
 pub use engine::objects::storage::ObjectStorage;
 pub use engine::restore::RestoreError;

@@ -19,6 +19,8 @@ use crate::engine::world::World;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::outcome::Error;
 use crate::scenario::Scenario;
+use crate::services::queue::PutAway;
+use crate::services::sqlite::Whole;
 use crate::values::body::Body;
 use crate::values::shelf::Shelf;
 use crate::values::time::Time;
@@ -125,12 +127,19 @@ impl Machine {
         self.world.state().restore_row(kind, key, value, body)
     }
 
-    /// From now on large bodies and ended instances of workflows are read back when they are asked for. This comes
-    /// before anything is put back.
+    /// From now on large bodies and ended instances of workflows are read back when they are asked for, and messages
+    /// when they are due. This comes before anything is put back.
     pub fn read_with(&mut self, shelf: &Rc<dyn Shelf>) {
         let mut state = self.world.state();
         state.services.workflows.set_shelf(shelf);
+        state.services.queues.set_shelf(shelf);
         state.services.r2.set_shelf(shelf.clone());
+    }
+
+    /// Says how many messages of a queue have a [`Row`](crate::Row) with a [`Later`](crate::Later), how many bytes they
+    /// have together, and when the first is due. They are not put back, but read when they are due.
+    pub fn restore_later(&mut self, queue: &str, count: u64, bytes: u64, next: Time) {
+        self.world.state().services.queues.restore_later(queue, PutAway { count, bytes, next });
     }
 
     /// Puts back a [`Row`](crate::Row) whose bytes are in a file.
@@ -145,7 +154,17 @@ impl Machine {
         beside: &str,
         pages: &[u8],
     ) -> Result<(), RestoreError> {
-        self.world.state().restore_image(log, beside, pages)
+        self.world.state().restore_image(log, beside, Whole::Pages(pages))
+    }
+
+    /// Puts back an [`Image`](crate::Image) whose pages are in a file.
+    pub fn restore_filed_image(
+        &mut self,
+        log: &str,
+        beside: &str,
+        file: u64,
+    ) -> Result<(), RestoreError> {
+        self.world.state().restore_filed_image(log, beside, file)
     }
 
     /// Puts back a [`Turn`](crate::Turn); those of one log in their order.
@@ -232,6 +251,7 @@ impl Machine {
             tasks: state.tasks.alive().count(),
             hosts: state.hosts.len(),
             instances: state.services.workflows.held(),
+            messages: state.services.queues.held(),
             pictures: state.services.ai.remembered(),
         }
     }
@@ -248,6 +268,8 @@ pub struct Size {
     pub hosts: usize,
     /// Instances of workflows that are in memory.
     pub instances: usize,
+    /// Messages of queues that are in memory.
+    pub messages: usize,
     /// Pictures whose labels are remembered.
     pub pictures: usize,
 }

@@ -144,11 +144,12 @@ mod present {
         let Identity { system, variant } = &report.identity;
         let text = format!(
             "{}  {} holds {system} --variant {variant}: {} rows, {} ended instances, \
-             {} files, {} images, {} turns, {} pieces of history\n",
+             {} messages for later, {} files, {} images, {} turns, {} pieces of history\n",
             report::good("ok"),
             dir.display(),
             report.rows,
             report.ended,
+            report.later,
             report.files,
             report.images,
             report.turns,
@@ -156,8 +157,8 @@ mod present {
         );
         let json = json!({
             "ok": true, "system": system, "variant": variant,
-            "rows": report.rows, "ended": report.ended, "files": report.files,
-            "images": report.images, "turns": report.turns, "history": report.history,
+            "rows": report.rows, "ended": report.ended, "later": report.later,
+            "files": report.files, "images": report.images, "turns": report.turns, "history": report.history,
         });
         Ok(Answer { text, json, code: 0, notes: Vec::new() })
     }

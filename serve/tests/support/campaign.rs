@@ -1,6 +1,6 @@
 //! Loads a server, kills it over and over, and then asks whether everything is there that clients were told of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex};
@@ -11,22 +11,34 @@ use thunderhead_serve::{Commits, Mistake, judge};
 use thunderhead_sim::Rng;
 
 use super::client::Client;
+use super::forgetful::Forgetful;
 use super::process::{HALTS, Server};
 
 const CLIENTS: usize = 6;
 /// How many names each client has.
 const NAMES: u32 = 4;
-/// Between two kills so many operations are begun.
+/// Between two kills so many operations are begun at least.
 const LEAST: u32 = 5;
-const MOST: u32 = 25;
 
 pub struct Campaign<'a> {
     /// The name of the test, by which the servers are started.
     pub test: &'a str,
-    /// How many kills are at a random moment; there are three more at places that are chosen.
+    /// How many kills are at a random moment; there are more at places that are chosen.
     pub kills: usize,
+    /// Between two kills so many operations are begun at most.
+    pub operations: u32,
     pub commits: Commits,
     pub mistake: Option<Mistake>,
+    pub power: Power,
+}
+
+/// What a kill takes.
+#[derive(Clone, Copy)]
+pub enum Power {
+    /// The process, as `SIGKILL` does: what it has written is there.
+    Stays,
+    /// The machine: what was not synced is gone. If `unsynced` is in the path of a file or folder, it never is.
+    Fails { unsynced: Option<&'static str> },
 }
 
 /// What came of it.
@@ -61,10 +73,21 @@ struct Moment {
 impl Campaign<'_> {
     pub fn run(&self) -> Found {
         let folder = Folder::new(self.test);
-        let (data, meeting) = (folder.0.join("data"), Meeting::default());
-        let start = || Server::start(self.test, &data, self.commits, self.mistake, None);
-        let mut operations: Vec<Operation> =
-            HALTS.iter().map(|(halt, ..)| self.kill_at(halt, &data)).collect();
+        let disk = match self.power {
+            Power::Stays => None,
+            Power::Fails { unsynced } => Some(Forgetful::new(&folder.0, unsynced)),
+        };
+        let data = disk.as_ref().map_or(folder.0.join("data"), Forgetful::data);
+        let meeting = Meeting::default();
+        let start_to =
+            |halt| Server::start(self.test, &data, self.commits, self.mistake, halt, disk.as_ref());
+        let start = || start_to(None);
+        let lose_power = || disk.iter().for_each(Forgetful::lose_power);
+        let mut operations = Vec::new();
+        for (halt, ..) in HALTS {
+            operations.push(self.kill_at(halt, start_to(Some(halt))));
+            lose_power();
+        }
         operations.extend(std::thread::scope(|scope| {
             let client = |number| {
                 let meeting = &meeting;
@@ -75,9 +98,10 @@ impl Campaign<'_> {
             for _ in 0..self.kills {
                 let server = start();
                 meeting.open(server.address);
-                meeting.wait((LEAST + rng.below(MOST - LEAST)) as usize);
+                meeting.wait((LEAST + rng.below(self.operations - LEAST)) as usize);
                 server.kill();
                 meeting.close();
+                lose_power();
             }
             meeting.end();
             clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Vec<_>>()
@@ -110,8 +134,7 @@ impl Campaign<'_> {
 
 impl Campaign<'_> {
     /// Kills a server where it stands still, while a client waits for its answer.
-    fn kill_at(&self, halt: &str, data: &Path) -> Operation {
-        let mut server = Server::start(self.test, data, self.commits, self.mistake, Some(halt));
+    fn kill_at(&self, halt: &str, mut server: Server) -> Operation {
         let (name, bytes) = (format!("{halt}.jpg"), enlarged(halt.as_bytes().to_vec()));
         let mut client = Client::connect(server.address).unwrap();
         client.send("PUT", &format!("/acme/{name}"), &bytes).unwrap();
@@ -221,8 +244,10 @@ fn path_of(data: &Path, file: u32) -> PathBuf {
 
 /// The files with the bytes of objects.
 pub fn files(data: &Path) -> Vec<PathBuf> {
-    let folders = std::fs::read_dir(data.join("bodies")).unwrap();
+    let folders = std::fs::read_dir(data.join("bodies"));
     let mut files: Vec<PathBuf> = folders
+        .into_iter()
+        .flatten()
         .flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap())
         .map(|file| file.unwrap().path())
         .collect();
@@ -248,10 +273,11 @@ fn compare_files(data: &Path) -> Vec<String> {
 /// Each name must hold what its last acknowledged operation left there, or one after that which was not answered.
 fn audit(data: &Path, operations: &[Operation]) -> Vec<String> {
     let stored = stored(data);
-    let names: BTreeSet<&String> = operations.iter().map(|operation| &operation.name).collect();
-    let lost = names.into_iter().filter_map(|name| {
-        let theirs: Vec<&Operation> =
-            operations.iter().filter(|operation| operation.name == *name).collect();
+    let mut names: BTreeMap<&String, Vec<&Operation>> = BTreeMap::new();
+    for operation in operations {
+        names.entry(&operation.name).or_default().push(operation);
+    }
+    let lost = names.into_iter().filter_map(|(name, theirs)| {
         let last = theirs.iter().rposition(|operation| operation.acknowledged);
         let mut possible: Vec<Option<&Vec<u8>>> =
             theirs[last.unwrap_or(0)..].iter().map(|operation| operation.bytes.as_ref()).collect();
@@ -296,7 +322,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let parent = std::env::var_os("KILLED_FOLDER").map(PathBuf::from);
+        let path = parent.unwrap_or(env!("CARGO_TARGET_TMPDIR").into()).join(name);
         drop(std::fs::remove_dir_all(&path));
         std::fs::create_dir_all(&path).unwrap();
         Folder(path)

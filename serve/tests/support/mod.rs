@@ -2,4 +2,5 @@
 
 pub mod campaign;
 pub mod client;
+pub mod forgetful;
 pub mod process;

@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use thunderhead::systems;
 use thunderhead_serve::{Commits, Config, Halt, Mistake, Stop, When};
 
+use super::forgetful::Forgetful;
+
 const DATA: &str = "THUNDERHEAD_TEST_DATA";
 const COMMITS: &str = "THUNDERHEAD_TEST_COMMITS";
 const MISTAKE: &str = "THUNDERHEAD_TEST_MISTAKE";
@@ -89,6 +91,7 @@ impl Server {
         commits: Commits,
         mistake: Option<Mistake>,
         halt: Option<&str>,
+        disk: Option<&Forgetful>,
     ) -> Server {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([test, "--exact", "--nocapture"]).env(DATA, data);
@@ -101,6 +104,7 @@ impl Server {
         if let Some(halt) = halt {
             command.env(HALT, halt);
         }
+        disk.into_iter().for_each(|disk| disk.put_under(&mut command));
         let log = std::fs::File::options()
             .create(true)
             .append(true)

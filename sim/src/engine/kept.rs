@@ -29,11 +29,22 @@ pub struct Row {
     pub file: Option<u64>,
     /// Until when it is kept, if nothing holds it in memory: an instance that has ended.
     pub kept_until: Option<Time>,
+    /// When it is read back, if nothing holds it in memory until then: a message that is due much later.
+    pub later: Option<Later>,
+}
+
+/// A message that leaves the memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Later {
+    /// When it is due.
+    pub due: Time,
+    /// How many bytes it has.
+    pub bytes: u64,
 }
 
 impl Row {
     fn new(kind: &'static str, key: String, value: Option<String>) -> Row {
-        Row { kind, key, value, body: None, file: None, kept_until: None }
+        Row { kind, key, value, body: None, file: None, kept_until: None, later: None }
     }
 }
 
@@ -55,6 +66,8 @@ pub struct Image {
     pub beside: String,
     /// The pages of the database: those of a file of SQLite.
     pub pages: Vec<u8>,
+    /// The file that has the pages instead. It is there, and has to be synced before this takes effect.
+    pub file: Option<u64>,
 }
 
 /// Everything that changed in one tick. It takes effect together or not at all.
@@ -91,9 +104,9 @@ pub(crate) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("what is written down is JSON")
 }
 
-/// A number in a key: keys are ordered as numbers are.
-fn digits(number: u64) -> String {
-    format!("{number:020}")
+/// The key of the [`Row`] of a message: keys are ordered as numbers are.
+pub fn message_key(queue: &str, number: u64) -> String {
+    format!("{queue}/{number:020}")
 }
 
 /// What has changed, one function for each kind.
@@ -146,6 +159,7 @@ impl State {
             }
         }
         self.services.workflows.written(number);
+        self.services.queues.written(self.now, number);
     }
 
     fn take_history(&mut self) -> String {
@@ -183,10 +197,12 @@ impl State {
     }
 
     fn changed_messages(&mut self, rows: &mut Vec<Row>) {
-        let changed = self.services.queues.take_kept().into_iter();
-        rows.extend(changed.map(|(queue, seq, kept)| {
-            let (key, value) = (format!("{queue}/{}", digits(seq)), kept.as_ref().map(json));
-            Row::new("message", key, value)
+        let number = self.live.as_ref().map_or(0, |live| live.taken + 1);
+        let changed = self.services.queues.take_kept(self.now, number).into_iter();
+        rows.extend(changed.map(|message| {
+            let key = message_key(&message.queue, message.seq);
+            let later = message.later.map(|(due, bytes)| Later { due, bytes });
+            Row { later, ..Row::new("message", key, message.kept.as_ref().map(json)) }
         }));
     }
 
@@ -269,7 +285,10 @@ impl State {
     /// Whether no message waits, no instance runs, no alarm is set and no task has work.
     pub fn is_at_rest(&self) -> bool {
         let queues = &self.services.queues;
-        let empty = |queue| queues.waiting(queue).next().is_none() && queues.in_flight(queue) == 0;
+        let empty = |queue| {
+            let none = queues.waiting(queue).next().is_none() && !queues.any_later(queue);
+            none && queues.in_flight(queue) == 0
+        };
         let quiet = |host: &Host| {
             let object = host.object.as_ref();
             object.is_none_or(|object| {

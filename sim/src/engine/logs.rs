@@ -6,9 +6,11 @@ use std::sync::Arc;
 use crate::engine::ids::HostId;
 
 /// A log of fewer bytes is rather done again.
-const LEAST: usize = 4_096;
+const LEAST: u64 = 4_096;
+/// To do a log of more bytes again takes longer than a second.
+const MOST: u64 = 12 << 20;
 /// A byte of a log weighs as much as so many of an image: doing a turn again takes longer than loading what it wrote.
-const TOIL: usize = 4;
+const TOIL: u64 = 4;
 
 /// How much each database takes that has been written to.
 #[derive(Debug, Default)]
@@ -16,8 +18,8 @@ pub(crate) struct Logs(BTreeMap<String, Weight>);
 
 #[derive(Debug, Default)]
 struct Weight {
-    image: usize,
-    log: usize,
+    image: u64,
+    log: u64,
 }
 
 /// Which database a log is of.
@@ -34,12 +36,12 @@ impl Logs {
             self.0.insert(log.into(), Weight::default());
         }
         let Some(weight) = self.0.get_mut(log) else { return false };
-        weight.log += by;
-        weight.log > LEAST.max(weight.image / TOIL)
+        weight.log += by as u64;
+        weight.log > LEAST.max(weight.image / TOIL).min(MOST)
     }
 
     /// An image has taken the place of a log.
-    pub fn replaced(&mut self, log: &str, image: usize) {
+    pub fn replaced(&mut self, log: &str, image: u64) {
         self.0.insert(log.into(), Weight { image, log: 0 });
     }
 }

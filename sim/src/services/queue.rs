@@ -7,9 +7,11 @@
 //! differs from production's documentation, [`Options`] names the difference.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 
 mod backlog;
@@ -19,6 +21,7 @@ mod config;
 mod error;
 mod id;
 mod kept;
+mod later;
 mod message_batch;
 mod op;
 
@@ -31,6 +34,7 @@ pub use config::{ConfigError, ConsumerConfig, Defect, MAX_DELAY_SECONDS, Options
 pub use error::{Error, transient_errors};
 pub use id::{BatchId, MessageId, QueueId};
 pub(crate) use kept::Kept;
+pub(crate) use later::PutAway;
 pub use message_batch::{Message, MessageBatch};
 pub use op::{
     CALLS, MAX_BACKLOG_BYTES, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_MESSAGE_BYTES,
@@ -66,6 +70,8 @@ pub struct Queues {
     expired: Vec<Expiry>,
     /// Whether changes are remembered, also those of queues that come later.
     kept: bool,
+    /// Where messages are put that are due much later.
+    shelf: Option<Rc<dyn Shelf>>,
 }
 
 impl Queues {
@@ -92,6 +98,7 @@ impl Queues {
         self.names.insert(Arc::clone(&name), id);
         let mut backlog = Backlog::new(name, config);
         backlog.changed = self.kept.then(Default::default);
+        self.shelf.iter().for_each(|shelf| backlog.put_away_on(shelf));
         self.backlogs.push(backlog);
         id
     }
@@ -216,7 +223,8 @@ impl Queues {
     /// consumer allows. There is none while the queue is empty, has no consumer, or has as many
     /// batches in progress as it may.
     pub fn ready_at(&self, queue: QueueId) -> Option<Time> {
-        self.backlog(queue).ready_at()
+        let backlog = self.backlog(queue);
+        backlog.ready_at().into_iter().chain(backlog.reads_at()).min()
     }
 
     /// Forms one batch and leases its messages.
@@ -229,6 +237,7 @@ impl Queues {
         queue: QueueId,
         pick: &mut dyn FnMut(u32) -> u32,
     ) -> Option<Batch> {
+        self.backlog_mut(queue).read_back(now);
         self.sweep(now, queue);
         let id = BatchId(self.batches);
         let batch = self.backlog_mut(queue).take(now, (id, queue), pick)?;

@@ -29,6 +29,7 @@ pub use change::{Row, RowChange};
 pub use database::Database;
 pub(crate) use differing::TIED;
 pub use error::{Error, ErrorKind, USE_TRANSACTION_API};
+pub(crate) use image::Whole;
 pub(crate) use script::{is_one_statement, is_pragma, only_reads};
 pub use value::{Real, Value};
 

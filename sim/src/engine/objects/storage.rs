@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::protocol::outcome::Error;
-use crate::services::sqlite::{RowChange, Value};
+use crate::services::sqlite::{RowChange, Value, Whole};
 use crate::services::storage::{self, Beside, ListOptions, Redo, SqlCursor, Storage};
 use crate::values::body::Body;
 use crate::values::time::Time;
@@ -148,14 +149,19 @@ impl ObjectStorage {
         self.storage.borrow_mut().do_again(turn).map_err(Error::Storage)
     }
 
-    /// Everything but the alarm; none while a turn is open.
-    pub(crate) fn image(&self) -> Option<(Beside, Vec<u8>)> {
-        self.storage.borrow_mut().image()
+    /// Everything but the alarm, with its pages in a new file if there is a path; none while a turn is open.
+    pub(crate) fn image(&self, to: Option<&Path>) -> Option<(Beside, Vec<u8>)> {
+        self.storage.borrow_mut().image(to)
+    }
+
+    /// How many bytes the pages of an image have; none while a turn is open.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.storage.borrow_mut().bytes()
     }
 
     /// Replaces everything but the alarm.
-    pub(crate) fn load_image(&self, beside: Beside, pages: &[u8]) -> Result<(), Error> {
-        self.storage.borrow_mut().load_image(beside, pages).map_err(Error::Storage)
+    pub(crate) fn load_image(&self, beside: Beside, whole: Whole<'_>) -> Result<(), Error> {
+        self.storage.borrow_mut().load_image(beside, whole).map_err(Error::Storage)
     }
 
     /// Discards the writes of the turn.

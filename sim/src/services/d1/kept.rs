@@ -1,8 +1,11 @@
 //! What of D1 outlives the process that runs it: what was written, in order.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::D1;
+use super::store::Store;
+use crate::services::sqlite::Whole;
 use crate::values::hash::StableHasher;
 
 impl D1 {
@@ -27,10 +30,15 @@ impl D1 {
         StableHasher::of(&self.take_kept())
     }
 
-    /// A database as a whole: what there is beside its pages, as JSON, and the pages.
-    pub(crate) fn image(&mut self, database: &str) -> Option<(String, Vec<u8>)> {
-        let (beside, pages) = self.databases.get_mut(database)?.image();
+    /// A database as a whole: what there is beside its pages, as JSON, and the pages, unless they are in a new file.
+    pub(crate) fn image(&mut self, database: &str, to: Option<&Path>) -> Option<(String, Vec<u8>)> {
+        let (beside, pages) = self.databases.get_mut(database)?.image(to).ok()?;
         Some((serde_json::to_string(&beside).expect("numbers are JSON"), pages))
+    }
+
+    /// How many bytes an image of a database has.
+    pub(crate) fn bytes(&mut self, database: &str) -> Option<u64> {
+        self.databases.get_mut(database).map(Store::bytes)
     }
 
     /// Replaces a database, its migrations included. Returns whether there is such a database.
@@ -38,11 +46,11 @@ impl D1 {
         &mut self,
         database: &str,
         beside: &str,
-        pages: &[u8],
+        whole: Whole<'_>,
     ) -> Result<bool, String> {
         let Some(store) = self.databases.get_mut(database) else { return Ok(false) };
         let beside = serde_json::from_str(beside).map_err(|error| error.to_string())?;
-        store.load_image(beside, pages).map_err(|error| error.to_string())?;
+        store.load_image(beside, whole).map_err(|error| error.to_string())?;
         Ok(true)
     }
 

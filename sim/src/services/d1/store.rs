@@ -1,10 +1,12 @@
 //! One database: its primary, the log of what was written, and a replica.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use super::reply::{named, shown};
 use super::{Answer, Bookmark, D1Result, Error, Meta, Method, Op, ReadFrom, Reply, Statement};
-use crate::services::sqlite::{self, Database, ErrorKind, ResultSet, RowChange, Value};
+use crate::services::sqlite::{self, Database, ErrorKind, ResultSet, RowChange, Value, Whole};
 use crate::values::time::Time;
 
 #[derive(Debug)]
@@ -63,13 +65,18 @@ impl Store {
     }
 
     /// Everything, in a process that runs for long. No operation is under way.
-    pub fn image(&mut self) -> (Beside, Vec<u8>) {
+    pub fn image(&mut self, to: Option<&Path>) -> Result<(Beside, Vec<u8>), sqlite::Error> {
         let beside = Beside { draws: self.primary.draws(), commits: self.head() };
-        (beside, self.primary.image())
+        Ok((beside, self.primary.image(to)?))
     }
 
-    pub fn load_image(&mut self, beside: Beside, pages: &[u8]) -> Result<(), sqlite::Error> {
-        self.primary.load_image(beside.draws, pages)?;
+    /// How many bytes an image has.
+    pub fn bytes(&mut self) -> u64 {
+        self.primary.bytes()
+    }
+
+    pub fn load_image(&mut self, beside: Beside, whole: Whole<'_>) -> Result<(), sqlite::Error> {
+        self.primary.load_image(beside.draws, whole)?;
         self.forgotten = beside.commits;
         Ok(())
     }

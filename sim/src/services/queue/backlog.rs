@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::batch::Verdict;
 use super::kept::Kept;
+use super::later::Later;
 use super::{
     Batch, BatchId, ConsumerConfig, Defect, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody,
     MessageId, Metrics, QueueConfig, QueueId,
@@ -30,6 +31,8 @@ pub(super) struct Backlog {
     pub changed: Option<BTreeSet<u64>>,
     /// A deliberate mistake: what is written down counts a delivery that has not ended.
     pub counts_leases: bool,
+    /// Those that are not in memory, in a process that runs for long.
+    pub later: Option<Later>,
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +78,7 @@ impl Backlog {
             bytes: 0,
             changed: None,
             counts_leases: false,
+            later: None,
         }
     }
 
@@ -259,8 +263,35 @@ impl Backlog {
 
     /// Puts a message back that was written down.
     pub fn restore(&mut self, seq: u64, kept: Kept) {
+        self.add_bytes(bytes(&kept.body));
+        self.put_back(seq, kept);
+    }
+
+    /// How many messages are in memory.
+    pub fn held(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub fn add_bytes(&mut self, more: u64) {
+        self.bytes += more;
+    }
+
+    /// When a message can be delivered that is in memory.
+    pub fn due(&self, seq: u64) -> Option<Time> {
+        self.messages.get(&seq).map(|stored| stored.due)
+    }
+
+    /// Takes a message that waits out of memory; it still counts. Returns when it was sent.
+    pub fn forget(&mut self, seq: u64, due: Time) -> Option<Time> {
+        let first = self.waiting.partition_point(|waiting| waiting.due < due);
+        let place = self.waiting.iter().skip(first).position(|waiting| waiting.seq == seq);
+        self.waiting.remove(first + place?);
+        self.messages.remove(&seq).map(|stored| stored.timestamp)
+    }
+
+    /// Brings a message back into memory that counts already.
+    pub fn put_back(&mut self, seq: u64, kept: Kept) {
         let Kept { id, timestamp, body, arrived, attempts, due } = kept;
-        self.bytes += bytes(&body);
         let message = Stored { id, timestamp, body, arrived, attempts, leased: false, due };
         self.messages.insert(seq, message);
         self.wait(Waiting { due, seq });
@@ -315,13 +346,11 @@ impl Backlog {
                 },
             );
         }
+        let here = self.messages.first_key_value().map(|(_, stored)| stored.timestamp);
         Metrics {
-            backlog_count: self.messages.len() as u64,
+            backlog_count: self.messages.len() as u64 + self.later_count(),
             backlog_bytes: self.bytes,
-            oldest_message_timestamp: self
-                .messages
-                .first_key_value()
-                .map(|(_, stored)| stored.timestamp),
+            oldest_message_timestamp: here.into_iter().chain(self.oldest_later()).min(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MessageBody, MessageId, QueueConfig, Queues};
+use super::{MessageBody, MessageId, QueueConfig, QueueId, Queues};
 use crate::values::time::Time;
 
 /// A message as it is written down.
@@ -19,6 +19,16 @@ pub(crate) struct Kept {
     /// How many deliveries have failed.
     pub attempts: u32,
     pub due: Time,
+}
+
+/// A message that has changed.
+pub(crate) struct KeptMessage {
+    pub queue: Arc<str>,
+    pub seq: u64,
+    /// What there is to write down, unless it is settled.
+    pub kept: Option<Kept>,
+    /// When it is due, and how many bytes it has, if it leaves the memory until then.
+    pub later: Option<(Time, u64)>,
 }
 
 impl Queues {
@@ -35,23 +45,32 @@ impl Queues {
         self.backlogs.iter_mut().for_each(|backlog| backlog.counts_leases = true);
     }
 
-    /// The messages that have changed: the queue, the number, and what there is to write down unless it is settled.
-    pub(crate) fn take_kept(&mut self) -> Vec<(Arc<str>, u64, Option<Kept>)> {
+    /// The messages that have changed. They are written down among the changes of this number.
+    pub(crate) fn take_kept(&mut self, now: Time, number: u64) -> Vec<KeptMessage> {
         let mut all = Vec::new();
         for backlog in &mut self.backlogs {
             let changed = backlog.changed.as_mut().map(std::mem::take).unwrap_or_default();
-            all.extend(
-                changed.into_iter().map(|seq| (backlog.name.clone(), seq, backlog.kept(seq))),
-            );
+            for seq in changed {
+                let (queue, kept) = (backlog.name.clone(), backlog.kept(seq));
+                let leaves = |kept: &&Kept| backlog.is_leaving(now, seq, kept.due, number);
+                let later = kept.as_ref().filter(leaves);
+                let later = later.map(|kept| (kept.due, kept.body.len() as u64));
+                all.push(KeptMessage { queue, seq, kept, later });
+            }
         }
         all
     }
 
-    /// Puts a message back into its queue. One that dead letters had made is made again.
+    /// Puts a message back into its queue.
     pub(crate) fn restore_message(&mut self, queue: &str, seq: u64, kept: Kept) {
-        let id = self.queue_id(queue);
-        let id = id.unwrap_or_else(|| self.insert(queue.into(), QueueConfig::default()));
+        let id = self.queue_or_new(queue);
         self.backlog_mut(id).restore(seq, kept);
+    }
+
+    /// A queue that was there before the restart. One that dead letters had made is made again.
+    pub(super) fn queue_or_new(&mut self, queue: &str) -> QueueId {
+        let id = self.queue_id(queue);
+        id.unwrap_or_else(|| self.insert(queue.into(), QueueConfig::default()))
     }
 
     /// How many messages and batches have been numbered.

@@ -1,5 +1,6 @@
 //! What of R2 outlives the process that runs it: objects, unfinished uploads, and how many names were drawn.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,6 +62,18 @@ impl R2 {
     /// From now on large bodies are given files, and are read from there when they are asked for.
     pub(crate) fn set_shelf(&mut self, shelf: Rc<dyn Shelf>) {
         self.shelf = Some(shelf);
+    }
+
+    /// Where a file is, or is to be.
+    pub(crate) fn place(&self, file: u64) -> Option<PathBuf> {
+        self.shelf.as_ref()?.place(file)
+    }
+
+    /// The number and the place of a new file, which something else than an object needs.
+    pub(crate) fn another_file(&mut self) -> Option<(u64, PathBuf)> {
+        let path = self.place(self.files + 1)?;
+        self.files += 1;
+        Some((self.files, path))
     }
 
     /// An object with its bytes.

@@ -1,6 +1,7 @@
 //! One connection to real SQLite, set up as the platform sets it up, used by one run after another.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,8 +13,12 @@ use super::replaced::Snapshot;
 use super::script::{self, Kind, Statement, words};
 use super::shared::Shared;
 use super::{
-    Error, ErrorKind, ResultSet, RowChange, Value, authority, capture, functions, image, limits,
+    Error, ErrorKind, ResultSet, RowChange, Value, Whole, authority, capture, functions, image,
+    limits,
 };
+
+/// The size of the pages of a database that lasts. It may be large, and smaller pages would make its trees higher.
+const LASTING_PAGE: u32 = 4096;
 
 pub(super) struct Connection {
     prepared: Prepared,
@@ -37,30 +42,46 @@ pub(super) struct Connection {
 impl Connection {
     /// A new in-memory database without tables.
     pub fn open() -> Connection {
-        Connection::open_with(&[]).expect("an in-memory database opens")
+        let raw = rusqlite::Connection::open_in_memory();
+        // Small pages, because every write beside a trigger copies the pages it touches.
+        raw.and_then(|raw| Connection::with(raw, 1024)).expect("an in-memory database opens")
     }
 
-    /// A new in-memory database with what [`Connection::image`] gave.
-    pub fn from_image(image: &[u8]) -> Result<Connection, Error> {
+    /// A new database without tables, of which only some pages are in memory. The others are in a file that nobody else
+    /// sees and that is gone with the connection; there is none before it is needed.
+    pub fn open_lasting() -> Connection {
+        let raw = Connection::lasting();
+        raw.and_then(|raw| Connection::with(raw, LASTING_PAGE)).expect("a private database opens")
+    }
+
+    /// Like [`Connection::open_lasting`], with what is in an image.
+    pub fn from_image(whole: Whole<'_>) -> Result<Connection, Error> {
         let load = || -> rusqlite::Result<Connection> {
-            let mut connection = Connection::open_with(image)?;
+            let mut raw = Connection::lasting()?;
+            image::load(whole, &mut raw)?;
+            let mut connection = Connection::with(raw, LASTING_PAGE)?;
             connection.adopt_schema()?;
             Ok(connection)
         };
         load().map_err(Error::from_sqlite)
     }
 
-    fn open_with(image: &[u8]) -> rusqlite::Result<Connection> {
-        let mut raw = rusqlite::Connection::open_in_memory()?;
-        image::load(image, &mut raw)?;
+    fn lasting() -> rusqlite::Result<rusqlite::Connection> {
+        // A database without a name is private, and overflows into a file.
+        let raw = rusqlite::Connection::open("")?;
+        // A turn that is undone is small, and nothing outlives the process here.
+        raw.execute_batch("pragma journal_mode = memory; pragma synchronous = off;")?;
+        Ok(raw)
+    }
+
+    fn with(mut raw: rusqlite::Connection, page: u32) -> rusqlite::Result<Connection> {
         // A plan that looked at the values of parameters would be made anew for other values, which
         // takes longer than most statements do here.
         raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // Small pages, because every write beside a trigger copies the pages it touches.
-        raw.execute_batch(
-            "pragma page_size = 1024; pragma foreign_keys = on; pragma temp_store = memory; \
+        raw.execute_batch(&format!(
+            "pragma page_size = {page}; pragma foreign_keys = on; pragma temp_store = memory; \
                  create temp table _cf_counters(x);",
-        )?;
+        ))?;
         for (limit, value) in limits::CONNECTION {
             raw.set_limit(limit, value)?;
         }
@@ -82,9 +103,17 @@ impl Connection {
         })
     }
 
-    /// Everything that is in the database, outside of any turn.
-    pub fn image(&self) -> Vec<u8> {
-        image::take(self.raw()).expect("a database in memory can be copied")
+    /// Everything that is in the database, outside of any turn: its pages, which go to a new file if there is a path.
+    pub fn image(&self, to: Option<&Path>) -> Result<Vec<u8>, Error> {
+        image::take(self.raw(), to).map_err(Error::from_sqlite)
+    }
+
+    /// How many bytes the database has.
+    pub fn bytes(&self) -> u64 {
+        let sql = "select page_count * page_size from pragma_page_count, pragma_page_size";
+        let read = |row: &rusqlite::Row<'_>| row.get::<_, i64>(0);
+        let bytes = self.shared.as_internal(|| self.raw().prepare_cached(sql)?.query_row([], read));
+        bytes.expect("a database has a size").cast_unsigned()
     }
 
     /// Takes note of a schema that no statement of this connection has made.

@@ -1,11 +1,12 @@
 //! One logical database of one run.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use super::connection::Connection;
 use super::pool::Schema;
 use super::script::{self, Kind, Statement};
-use super::{Error, ErrorKind, ResultSet, RowChange, Value};
+use super::{Error, ErrorKind, ResultSet, RowChange, Value, Whole};
 use crate::values::time::Time;
 
 /// One logical database of one run: a durable object's, or one of D1.
@@ -72,21 +73,26 @@ impl Database {
     /// An empty database that is kept for as long as the process runs. It has a connection of its own: one from the
     /// pool is in a transaction that never ends, whose journal would grow with every write.
     pub(crate) fn lasting(seed: u64) -> Database {
-        let connection = Connection::open();
+        let connection = Connection::open_lasting();
         connection.shared.set_random(seed, 0);
         let mut database = Database::open(seed);
         database.state = State::Open { connection, base: None };
         database
     }
 
-    /// Everything that is in the database, as bytes. No turn is open.
-    pub(crate) fn image(&mut self) -> Vec<u8> {
+    /// Everything that is in the database, as bytes, or in a new file if there is a path. No turn is open.
+    pub(crate) fn image(&mut self, to: Option<&Path>) -> Result<Vec<u8>, Error> {
         assert!(self.marks.is_empty(), "what an open turn has written may still be lost");
-        self.connection().image()
+        self.connection().image(to)
     }
 
-    /// Replaces everything by what [`Database::image`] gave, in a database that lasts.
-    pub(crate) fn load_image(&mut self, draws: u64, image: &[u8]) -> Result<(), Error> {
+    /// How many bytes an image has.
+    pub(crate) fn bytes(&mut self) -> u64 {
+        self.connection().bytes()
+    }
+
+    /// Replaces everything by what an image has, in a database that lasts.
+    pub(crate) fn load_image(&mut self, draws: u64, image: Whole<'_>) -> Result<(), Error> {
         let connection = Connection::from_image(image)?;
         connection.shared.set_random(self.seed, draws);
         self.state = State::Open { connection, base: None };

@@ -1,10 +1,12 @@
 //! An object's storage as a whole, to be put back after a restart in place of all the turns that led to it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Storage;
+use crate::services::sqlite::Whole;
 use crate::values::body::Body;
 
 /// What there is beside the pages of the database.
@@ -16,18 +18,29 @@ pub(crate) struct Beside {
 }
 
 impl Storage {
-    /// Everything but the alarm; none while a turn is open, whose writes may still be lost.
-    pub(crate) fn image(&mut self) -> Option<(Beside, Vec<u8>)> {
+    /// Everything but the alarm, with its pages in a new file if there is a path. There is none while a turn is open,
+    /// whose writes may still be lost, nor when the file cannot be written.
+    pub(crate) fn image(&mut self, to: Option<&Path>) -> Option<(Beside, Vec<u8>)> {
         if self.in_turn {
             return None;
         }
+        let pages = self.db.image(to).ok()?;
         let keys = self.kv.iter().map(|(key, body)| (key.clone(), body.clone())).collect();
-        Some((Beside { draws: self.db.draws(), keys }, self.db.image()))
+        Some((Beside { draws: self.db.draws(), keys }, pages))
+    }
+
+    /// How many bytes the pages of an image have; none while a turn is open.
+    pub(crate) fn bytes(&mut self) -> Option<u64> {
+        (!self.in_turn).then(|| self.db.bytes())
     }
 
     /// Replaces everything but the alarm.
-    pub(crate) fn load_image(&mut self, beside: Beside, pages: &[u8]) -> Result<(), super::Error> {
-        self.db.load_image(beside.draws, pages)?;
+    pub(crate) fn load_image(
+        &mut self,
+        beside: Beside,
+        whole: Whole<'_>,
+    ) -> Result<(), super::Error> {
+        self.db.load_image(beside.draws, whole)?;
         self.kv = beside.keys.into_iter().collect();
         Ok(())
     }

@@ -18,14 +18,14 @@ const LIMIT_MAX: usize = 100;
 
 /// What is browsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum Listing {
     Generations,
     Artifacts,
 }
 
 /// What a client wants to see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Wanted {
+struct Query {
     generation: Option<String>,
     tag: Option<String>,
     cursor: Option<String>,
@@ -37,17 +37,17 @@ struct Wanted {
 pub async fn serve(
     env: &Env,
     client: &str,
-    shelf: Shelf,
+    listing: Listing,
     request: &Request,
 ) -> Result<Response, Error> {
     let by_offset = mistakes::PAGES_BY_OFFSET.is_made(env);
-    let wanted = match read(shelf, request, by_offset) {
-        Ok(wanted) => wanted,
+    let query = match read(listing, request, by_offset) {
+        Ok(query) => query,
         Err(fault) => return Ok(json::error(400, &fault)),
     };
-    let limit = wanted.limit.unwrap_or(LIMIT);
+    let limit = query.limit.unwrap_or(LIMIT);
     let whose = (!mistakes::LISTS_EVERYBODY.is_made(env)).then_some(client);
-    let (sql, values) = question(whose, shelf, &wanted, by_offset);
+    let (sql, values) = question(whose, listing, &query, by_offset);
     let mut items = library::select(env, &sql, values).await?;
     let more = items.len() > limit;
     let last = match mistakes::CURSOR_TOO_FAR.is_made(env) {
@@ -58,7 +58,7 @@ pub async fn serve(
     let mut page = json!({ "items": items });
     if more {
         page["cursor"] = match by_offset {
-            true => (offset(&wanted) + limit).to_string().into(),
+            true => (offset(&query) + limit).to_string().into(),
             false => last.unwrap_or_default(),
         };
     }
@@ -66,37 +66,37 @@ pub async fn serve(
 }
 
 /// Reads the parameters of a request; what is wrong with them, if anything is.
-fn read(shelf: Shelf, request: &Request, by_offset: bool) -> Result<Wanted, String> {
-    let mut wanted = Wanted::default();
+fn read(listing: Listing, request: &Request, by_offset: bool) -> Result<Query, String> {
+    let mut query = Query::default();
     for (name, value) in request.query_pairs() {
         match &*name {
-            "tag" => wanted.tag = Some(value),
-            "generation" if shelf == Shelf::Artifacts => wanted.generation = Some(value),
-            "cursor" if is_uuid(&value) || by_offset => wanted.cursor = Some(value),
+            "tag" => query.tag = Some(value),
+            "generation" if listing == Listing::Artifacts => query.generation = Some(value),
+            "cursor" if is_uuid(&value) || by_offset => query.cursor = Some(value),
             "cursor" => return Err("`cursor` is not one that a page has".into()),
             "limit" => {
                 let limit = value.parse().ok().filter(|limit| (1..=LIMIT_MAX).contains(limit));
                 let limit = limit.ok_or_else(|| format!("`limit` is from 1 to {LIMIT_MAX}"))?;
-                wanted.limit = Some(limit);
+                query.limit = Some(limit);
             }
             _ => return Err(format!("there is no parameter `{name}`")),
         }
     }
-    Ok(wanted)
+    Ok(query)
 }
 
 /// The statement for a page and for the first row behind it, and its values.
 fn question(
     client: Option<&str>,
-    shelf: Shelf,
-    wanted: &Wanted,
+    listing: Listing,
+    query: &Query,
     by_offset: bool,
 ) -> (String, Vec<Value>) {
-    let Wanted { generation, tag, cursor, limit } = wanted;
-    let (table, tagged) = match shelf {
-        Shelf::Generations => ("generations", "target_type = 'generation' AND target_id = id"),
+    let Query { generation, tag, cursor, limit } = query;
+    let (table, tagged) = match listing {
+        Listing::Generations => ("generations", "target_type = 'generation' AND target_id = id"),
         // The tags of a generation are those of its artifacts too.
-        Shelf::Artifacts => (
+        Listing::Artifacts => (
             "artifacts",
             "(target_type = 'artifact' AND target_id = id
     OR target_type = 'generation' AND target_id = generation_id)",
@@ -121,13 +121,13 @@ fn question(
     let rows = limit.unwrap_or(LIMIT) + 1;
     sql += &format!(" ORDER BY id DESC LIMIT {rows}");
     if by_offset {
-        sql += &format!(" OFFSET {}", offset(wanted));
+        sql += &format!(" OFFSET {}", offset(query));
     }
     (sql, values)
 }
 
-fn offset(wanted: &Wanted) -> usize {
-    wanted.cursor.as_ref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0)
+fn offset(query: &Query) -> usize {
+    query.cursor.as_ref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -136,15 +136,15 @@ mod tests {
 
     const CURSOR: &str = "01234567-89ab-7def-8123-456789abcdef";
 
-    fn fault(shelf: Shelf, query: &str) -> Option<String> {
-        read(shelf, &Request::new("GET", &format!("/artifacts?{query}"), ""), false).err()
+    fn fault(listing: Listing, query: &str) -> Option<String> {
+        read(listing, &Request::new("GET", &format!("/artifacts?{query}"), ""), false).err()
     }
 
     #[test]
     fn every_parameter_may_be_left_out() {
-        assert_eq!(fault(Shelf::Generations, ""), None);
+        assert_eq!(fault(Listing::Generations, ""), None);
         let all = format!("generation=g&tag=two%20words&limit=100&cursor={CURSOR}");
-        assert_eq!(fault(Shelf::Artifacts, &all), None);
+        assert_eq!(fault(Listing::Artifacts, &all), None);
     }
 
     #[test]
@@ -158,15 +158,15 @@ mod tests {
             ("order=oldest", "`order`"),
             ("generation=g", "`generation`"),
         ] {
-            let told = fault(Shelf::Generations, query).unwrap_or_default();
+            let told = fault(Listing::Generations, query).unwrap_or_default();
             assert!(told.contains(wrong), "{query}: {told}");
         }
     }
 
     #[test]
     fn a_page_begins_behind_its_cursor() {
-        let wanted = Wanted { cursor: Some(CURSOR.into()), limit: Some(2), ..Wanted::default() };
-        let (sql, values) = question(Some("ann"), Shelf::Generations, &wanted, false);
+        let query = Query { cursor: Some(CURSOR.into()), limit: Some(2), ..Query::default() };
+        let (sql, values) = question(Some("ann"), Listing::Generations, &query, false);
         let behind = "client = ? AND id < ? ORDER BY id DESC LIMIT 3";
         assert_eq!(sql, format!("SELECT * FROM generations WHERE true AND {behind}"));
         assert_eq!(values, [Value::from("ann"), Value::from(CURSOR)]);

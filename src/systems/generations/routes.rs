@@ -4,7 +4,7 @@ use serde_json::json;
 use thunderhead_sim::{Env, Error, Request, Response, Stub};
 
 use super::artifact;
-use super::browse::{self, Shelf};
+use super::browse::{self, Listing};
 use super::clients;
 use super::generation::Heard;
 use super::library;
@@ -41,9 +41,9 @@ async fn serve_client(env: &Env, client: &str, request: &Request) -> Result<Resp
     let path: Vec<&str> = request.pathname().trim_start_matches('/').split('/').collect();
     match (&*request.method, &path[..]) {
         ("POST", ["generations"]) => create(env, client, request).await,
-        ("GET", ["generations"]) => browse::serve(env, client, Shelf::Generations, request).await,
+        ("GET", ["generations"]) => browse::serve(env, client, Listing::Generations, request).await,
         ("GET", ["generations", id]) => get(env, client, id).await,
-        ("GET", ["artifacts"]) => browse::serve(env, client, Shelf::Artifacts, request).await,
+        ("GET", ["artifacts"]) => browse::serve(env, client, Listing::Artifacts, request).await,
         ("GET", ["artifacts", id]) => artifact::get(env, client, id).await,
         ("GET", ["artifacts", id, "bytes"]) => artifact::bytes(env, client, id, request).await,
         (_, ["artifacts", id, "tags"]) => artifact::tags(env, client, id, request).await,

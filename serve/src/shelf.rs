@@ -32,7 +32,12 @@ impl Shelf for Disk {
         Some(self.files.image(file))
     }
 
-    fn messages(&self, queue: &str, behind: (Time, u64), most: usize) -> Vec<(u64, String)> {
+    fn messages(
+        &self,
+        queue: &str,
+        behind: (Time, u64),
+        most: usize,
+    ) -> Option<Vec<(u64, String)>> {
         let read = || -> rusqlite::Result<Vec<(u64, String)>> {
             let sql = "select key, value from later where queue = ?1 and (due, key) > (?2, ?3) \
                        order by due, key limit ?4";
@@ -46,11 +51,12 @@ impl Shelf for Disk {
             })?;
             rows.collect()
         };
-        read().unwrap_or_else(|error| {
+        let read = read();
+        if let Err(error) = &read {
             let fields = json!({ "queue": queue, "why": error.to_string() });
-            log::say("error", "messages cannot be read", &fields);
-            Vec::new()
-        })
+            log::say("error", "messages cannot be read, which is tried again", &fields);
+        }
+        read.ok()
     }
 
     fn oldest_message(&self, queue: &str, behind: (Time, u64)) -> Option<String> {

@@ -41,6 +41,8 @@ struct Kept {
     /// Messages that are due later.
     later: RefCell<BTreeMap<Due, (Later, String)>>,
     reads: Cell<usize>,
+    /// Whether messages cannot be read for now.
+    unreadable: Cell<bool>,
     /// Where large databases are written.
     folder: Option<PathBuf>,
 }
@@ -51,15 +53,23 @@ impl Shelf for Kept {
         self.files.borrow().get(&file).map(|body| body.bytes().to_vec())
     }
 
-    fn messages(&self, queue: &str, behind: (Time, u64), most: usize) -> Vec<(u64, String)> {
+    fn messages(
+        &self,
+        queue: &str,
+        behind: (Time, u64),
+        most: usize,
+    ) -> Option<Vec<(u64, String)>> {
+        if self.unreadable.get() {
+            return None;
+        }
         let later = self.later.borrow();
         let theirs =
             later.iter().filter(|((of, due, number), _)| of == queue && (*due, *number) > behind);
-        theirs.take(most).map(|((.., number), (_, value))| (*number, value.clone())).collect()
+        Some(theirs.take(most).map(|((.., number), (_, value))| (*number, value.clone())).collect())
     }
 
     fn oldest_message(&self, queue: &str, behind: (Time, u64)) -> Option<String> {
-        self.messages(queue, behind, usize::MAX).into_iter().min().map(|(_, value)| value)
+        self.messages(queue, behind, usize::MAX)?.into_iter().min().map(|(_, value)| value)
     }
 
     fn place(&self, file: u64) -> Option<PathBuf> {
@@ -546,5 +556,23 @@ fn a_message_that_was_read_back_is_not_read_again() {
     for _ in 0..14 {
         ask(&machine, &mut disk, "GET", "/", "");
     }
+    assert_eq!(ask(&machine, &mut disk, "GET", "/", ""), "(Some(\"3 of 3\"), 0, 0) None");
+}
+
+#[test]
+fn messages_that_cannot_be_read_when_they_are_due_are_delivered_when_they_can() {
+    let mut disk = Disk::default();
+    let machine = disk.start(&reminders, Time::ZERO);
+    for word in ["one", "two", "three"] {
+        ask(&machine, &mut disk, "PUT", "/", word);
+    }
+    disk.shelf.unreadable.set(true);
+    for _ in 0..14 {
+        ask(&machine, &mut disk, "GET", "/", "");
+    }
+    let told = ask(&machine, &mut disk, "GET", "/", "");
+    assert!(told.starts_with("(Some(\"0 of 0\"), 3, 11)"), "they are due: {told}");
+    disk.shelf.unreadable.set(false);
+    ask(&machine, &mut disk, "GET", "/", "");
     assert_eq!(ask(&machine, &mut disk, "GET", "/", ""), "(Some(\"3 of 3\"), 0, 0) None");
 }

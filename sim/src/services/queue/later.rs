@@ -15,6 +15,8 @@ use crate::values::time::Time;
 const AHEAD: Duration = Duration::from_secs(30);
 /// So long before it is due it is read back.
 const BEFORE: Duration = Duration::from_secs(10);
+/// So long after they could not be read back it is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 /// How many are read back at a time.
 const MOST: usize = 1_000;
 
@@ -23,7 +25,7 @@ const MOST: usize = 1_000;
 pub(super) struct Later {
     shelf: Rc<dyn Shelf>,
     count: u64,
-    /// None of them is due before.
+    /// None of them is due before, or can be read before.
     next: Time,
     /// When the oldest of them was sent, if that is known.
     oldest: Cell<Option<Time>>,
@@ -133,30 +135,37 @@ impl Backlog {
     pub fn read_back(&mut self, now: Time) {
         let Some(mut later) = self.later.take() else { return };
         if later.count > 0 && later.next <= now + BEFORE {
-            later.oldest.set(None);
-            later.next = Time::NEVER;
-            for (seq, value) in later.shelf.messages(&self.name, later.read, MOST) {
-                let Ok(kept) = serde_json::from_str::<Kept>(&value) else { continue };
-                later.next = kept.due;
-                if is_later(now, kept.due) {
-                    break;
-                }
-                later.read = (kept.due, seq);
-                let known = self.due(seq).is_some()
-                    || later.unwritten.contains_key(&seq)
-                    || later.stayed.contains(&(kept.due, seq));
-                if !known {
-                    later.count = later.count.saturating_sub(1);
-                    self.put_back(seq, kept);
-                }
+            match later.shelf.messages(&self.name, later.read, MOST) {
+                Some(messages) => self.put_back_all(now, &mut later, messages),
+                None => later.next = now + BEFORE + AGAIN,
             }
-            if later.next == Time::NEVER {
-                // What cannot be read is not there.
-                later.count = 0;
-            }
-            later.stayed = later.stayed.split_off(&later.read);
         }
         self.later = Some(later);
+    }
+
+    fn put_back_all(&mut self, now: Time, later: &mut Later, messages: Vec<(u64, String)>) {
+        later.oldest.set(None);
+        later.next = Time::NEVER;
+        for (seq, value) in messages {
+            let Ok(kept) = serde_json::from_str::<Kept>(&value) else { continue };
+            later.next = kept.due;
+            if is_later(now, kept.due) {
+                break;
+            }
+            later.read = (kept.due, seq);
+            let known = self.due(seq).is_some()
+                || later.unwritten.contains_key(&seq)
+                || later.stayed.contains(&(kept.due, seq));
+            if !known {
+                later.count = later.count.saturating_sub(1);
+                self.put_back(seq, kept);
+            }
+        }
+        if later.next == Time::NEVER {
+            // All that there were are read.
+            later.count = 0;
+        }
+        later.stayed = later.stayed.split_off(&later.read);
     }
 
     /// When messages have to be read back, if there are any.

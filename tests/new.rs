@@ -26,8 +26,24 @@ impl Drop for Outside {
     }
 }
 
+/// Foreign crates are compiled in the new crate as in this workspace, and so not again. Ours are not optimised: the
+/// searches here are so short that it would take longer than it saves.
+fn compile_as_here(outside: &Path) {
+    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the manifest");
+    let mut manifest: toml::Table = manifest.parse().expect("it is TOML");
+    let mut dev = manifest["profile"]["dev"].as_table().expect("a profile").clone();
+    let packages = dev["package"].as_table_mut().expect("some have their own");
+    packages.retain(|name, _| !name.starts_with("thunderhead"));
+    for ours in ["thunderhead", "thunderhead-props", "thunderhead-sim", "thunderhead-stream"] {
+        packages.insert(ours.into(), toml::toml! { opt-level = 0 }.into());
+    }
+    manifest.retain(|key, _| key == "profile");
+    manifest["profile"] = toml::Table::from_iter([("dev".to_string(), dev.into())]).into();
+    std::fs::create_dir(outside.join(".cargo")).expect("a folder");
+    std::fs::write(outside.join(".cargo/config.toml"), manifest.to_string()).expect("a file");
+}
+
 /// Runs cargo in a folder without a network, with the target folder of this test: what both need is compiled once.
-/// The searches here are so short that compiling the simulator with optimisation would take longer than it saves.
 fn cargo(folder: &Path, args: &[&str]) -> Done {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in a folder");
     let output = Command::new(env!("CARGO"))
@@ -35,7 +51,6 @@ fn cargo(folder: &Path, args: &[&str]) -> Done {
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", target)
         .env("CARGO_NET_OFFLINE", "true")
-        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
         .env("INSTA_UPDATE", "no")
         .output()
         .expect("cargo is there");
@@ -56,6 +71,7 @@ fn pieces(page: &str) -> Vec<(&str, &str)> {
 #[test]
 fn a_new_crate_outside_the_project_is_tested_and_its_planted_bug_is_found() {
     let outside = Outside::new();
+    compile_as_here(&outside.0);
     let page = std::fs::read_to_string(root().join("docs/your-system.md")).expect("a page");
     let pieces = pieces(&page);
     let commands = pieces.iter().find(|(words, _)| *words == "sh").expect("the commands").1;

@@ -24,7 +24,7 @@ pub struct Bounds {
 
 /// What a system gets that has no line in [`of`].
 const USUAL: Bounds = Bounds {
-    storms: 5_000,
+    storms: 2_500,
     refuted_within: 400,
     deviations_max: 3,
     faults_max: 3,
@@ -45,7 +45,7 @@ pub fn of(system: &str) -> Bounds {
             enumerated_least: 1_000,
             ..USUAL
         },
-        "uploads" => Bounds { storms: 2_500, deviations_max: 6, ..USUAL },
+        "uploads" => Bounds { storms: 1_500, deviations_max: 6, ..USUAL },
         "generations" => Bounds { met_within: 2_000, ..USUAL },
         "comparisons" => Bounds { met_within: 300, ..USUAL },
         // How many processors there are is a matter of deviations too, so a history may need a few more.

@@ -57,9 +57,7 @@ fn survives(requests: Vec<ClientRequest>, faults: FaultSet, deviations: usize, a
 
 #[test]
 fn one_comparison_survives_every_pair_of_faults() {
-    for keep in [1, 2] {
-        survives(requests(1, keep), FaultSet::explored(), asked(2), 5_000);
-    }
+    survives(requests(1, 1), FaultSet::explored(), asked(2), 5_000);
 }
 
 #[test]

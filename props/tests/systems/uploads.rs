@@ -3,7 +3,7 @@
 
 use thunderhead::systems;
 use thunderhead_props::{Expected, System, search};
-use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time};
+use thunderhead_sim::{ClientRequest, FaultSet, Scenario, Source, Tape, Time};
 
 use crate::bounds::enumerated;
 use crate::search::{kept, mixed, order_only};
@@ -50,11 +50,16 @@ fn delete(at_ms: u64) -> ClientRequest {
 }
 
 /// These variants keep every promise in every run within bounds.
-fn survive(variants: &[&str], requests: &[ClientRequest], at_least: u64) {
+fn survive(
+    variants: &[&str],
+    requests: &[ClientRequest],
+    bounds: &[(FaultSet, usize)],
+    at_least: u64,
+) {
     let scenario = order_only(requests.to_vec());
     for name in variants {
         let variant = uploads().variant(name).unwrap();
-        crate::search::survives(uploads(), variant, &scenario, &enumerated(2, 3), at_least);
+        crate::search::survives(uploads(), variant, &scenario, bounds, at_least);
     }
 }
 
@@ -62,25 +67,26 @@ fn survive(variants: &[&str], requests: &[ClientRequest], at_least: u64) {
 
 #[test]
 fn one_upload_survives_everything() {
-    survive(BOTH, &[put(0, "one")], 3_000);
+    survive(BOTH, &[put(0, "one")], &enumerated(2, 3), 3_000);
 }
 
 #[test]
 fn two_uploads_of_one_name_survive_everything() {
-    survive(REFERENCE, &[put(0, "one"), put(1_005, "two")], 10_000);
+    survive(REFERENCE, &[put(0, "one"), put(1_005, "two")], &enumerated(2, 2), 20_000);
 }
 
 #[test]
 fn an_upload_and_its_deletion_survive_everything() {
-    survive(BOTH, &[put(0, "one"), delete(1_005)], 6_000);
+    survive(BOTH, &[put(0, "one"), delete(1_005)], &enumerated(2, 3), 6_000);
 }
 
 #[test]
-fn an_upload_a_deletion_and_an_upload_survive_everything() {
-    survive(REFERENCE, &[put(0, "one"), delete(1_005), put(1_010, "two")], 15_000);
+fn an_upload_a_deletion_and_an_upload_survive_every_fault_and_every_pair_of_crashes() {
+    let requests = [put(0, "one"), delete(1_005), put(1_010, "two")];
+    survive(REFERENCE, &requests, &enumerated(1, 2), 200);
 }
 
 #[test]
 fn the_same_bytes_twice_survive_everything() {
-    survive(BOTH, &[put(0, "one"), put(1_005, "one")], 7_000);
+    survive(BOTH, &[put(0, "one"), put(1_005, "one")], &enumerated(2, 2), 10_000);
 }

@@ -15,12 +15,8 @@ pub trait Shelf: Debug {
 
     /// The number and the [`Row`](crate::Row) of messages of a queue that left the memory: the first `most` behind the
     /// one that is due at this time and has this number, in that order. None when they cannot be read now.
-    fn messages(
-        &self,
-        queue: &str,
-        behind: (Time, u64),
-        most: usize,
-    ) -> Option<Vec<(u64, String)>>;
+    fn messages(&self, queue: &str, behind: (Time, u64), most: usize)
+    -> Option<Vec<(u64, String)>>;
 
     /// The [`Row`](crate::Row) of the one of these messages that has the lowest number.
     fn oldest_message(&self, queue: &str, behind: (Time, u64)) -> Option<String>;

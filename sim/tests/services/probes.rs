@@ -40,10 +40,10 @@ fn tests(folder: &Path, found: &mut BTreeSet<String>) {
 fn the_table_of_probes_counts_the_rows_and_the_tests_that_are_named_after_them() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut named = BTreeSet::new();
-    tests(&root.join("tests"), &mut named);
+    tests(root, &mut named);
     let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for (file, suffix) in [("observed.jsonl", ""), ("observed2.jsonl", ", second series")] {
-        let rows = fs::read_to_string(root.join("../workers/tests/probes").join(file)).unwrap();
+        let rows = fs::read_to_string(root.join("../../workers/tests/probes").join(file)).unwrap();
         for row in rows.lines() {
             let row: serde_json::Value = serde_json::from_str(row).unwrap();
             let name = snake_case(row["probe"].as_str().unwrap());
@@ -56,7 +56,7 @@ fn the_table_of_probes_counts_the_rows_and_the_tests_that_are_named_after_them()
             );
         }
     }
-    let page = fs::read_to_string(root.join("../docs/platform.md")).unwrap();
+    let page = fs::read_to_string(root.join("../../docs/platform.md")).unwrap();
     let expected =
         counts.iter().map(|(part, (rows, tested))| format!("| {part} | {rows} | {tested} |"));
     let missing: Vec<String> = expected.filter(|line| !page.contains(line)).collect();

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! DATA/LOCK       held by the process that serves
-//! DATA/cloud.db   SQLite: meta, row, file, ended, later, image, turn, history
-//! DATA/bodies/    the bytes of large objects
+//! DATA/cloud.db   SQLite: meta, row, body, file, ended, later, image, turn, history
+//! DATA/bodies/    the bytes of the largest objects
 //! DATA/images/    large databases as a whole
 //! ```
 
@@ -25,7 +25,7 @@ mod error;
 pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
@@ -33,6 +33,7 @@ const TABLES: &str = "
     create table meta(key text primary key, value text not null) without rowid;
     create table row(kind text not null, key text not null, value text not null, body blob, file integer,
                      unique (kind, key));
+    create table body(number integer primary key, bytes blob not null);
     create table file(number integer primary key, length integer not null, hash blob not null);
     create table ended(key text not null unique, value text not null, kept_until integer not null);
     create index ended_in_order on ended(kept_until);
@@ -327,11 +328,12 @@ fn check_images(db: &Connection, files: &Files) -> Result<(), DataError> {
 
 /// Reads every file, and compares what is known of it. Returns how many there are.
 fn check_files(db: &Connection, files: &Files) -> Result<u64, DataError> {
-    let sql = "select key from row left join file on number = row.file \
-               where row.file is not null and length is not json_extract(value, '$.size')";
+    let sql = "select key from row left join file on file.number = row.file left join body on body.number = row.file \
+               where row.file is not null \
+               and coalesce(length, octet_length(bytes)) is not json_extract(value, '$.size')";
     let odd: Option<String> = db.query_row(sql, [], |row| row.get(0)).optional()?;
     if let Some(key) = odd {
-        return Err(DataError::Damaged(format!("the file of object {key} is not known")));
+        return Err(DataError::Damaged(format!("the bytes of object {key} are not there")));
     }
     let mut all = db.prepare("select number, length, hash from file")?;
     let mut rows = all.query([])?;

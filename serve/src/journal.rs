@@ -77,7 +77,9 @@ impl Journal<'_> {
 
     fn write(&mut self, group: &[Batch]) -> Result<(), WriteError> {
         let started = Instant::now();
-        let files = self.files.write(&bodies(group))?;
+        let (large, small): (Vec<_>, Vec<_>) =
+            bodies(group).partition(|(_, bytes)| bytes.len() >= LARGE);
+        let files = self.files.write(&large)?;
         let images = group.iter().flat_map(|batch| &batch.changes.images);
         let images = images.filter_map(|image| image.file);
         let images: Vec<Written> =
@@ -87,6 +89,9 @@ impl Journal<'_> {
         let (mut rows, mut dead) = (0, Dead::default());
         for file in &files {
             put_file(&transaction, file)?;
+        }
+        for (number, bytes) in small {
+            put_body(&transaction, number, bytes)?;
         }
         for batch in group {
             rows += put(&transaction, &batch.changes, &mut dead)?;
@@ -114,17 +119,20 @@ struct Dead {
     images: Vec<u64>,
 }
 
-/// The file of the row that `row` replaces, unless it is the same.
+/// Forgets the bytes of the object that `row` replaces, unless they are the same. Returns their file, if they have one.
 fn abandon(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<Option<u64>> {
     let mut find =
         transaction.prepare_cached("select file from row where kind = 'object' and key = ?")?;
     let found: Option<Option<i64>> = find.query_row([&row.key], |row| row.get(0)).optional()?;
-    let abandoned = found.flatten().map(i64::cast_unsigned).filter(|file| Some(*file) != row.file);
-    if let Some(file) = abandoned {
-        let mut forget = transaction.prepare_cached("delete from file where number = ?")?;
-        forget.execute([file.cast_signed()])?;
+    let number = found.flatten().map(i64::cast_unsigned).filter(|number| Some(*number) != row.file);
+    let Some(number) = number else { return Ok(None) };
+    let mut forget = transaction.prepare_cached("delete from body where number = ?")?;
+    if forget.execute([number.cast_signed()])? == 1 {
+        return Ok(None);
     }
-    Ok(abandoned)
+    let mut forget = transaction.prepare_cached("delete from file where number = ?")?;
+    forget.execute([number.cast_signed()])?;
+    Ok(Some(number))
 }
 
 /// Instances that have ended have a table of their own, which a start does not have to read.
@@ -206,10 +214,18 @@ impl Batch {
     }
 }
 
-/// The bytes that have to be in files before the rows are written.
-fn bodies(group: &[Batch]) -> Vec<(u64, &[u8])> {
+/// The bytes of so many have a file. A file costs two syncs of its own, before that of the commit.
+const LARGE: usize = 64 * 1024;
+
+/// The bytes that are new and are not to be held in memory, by number.
+fn bodies(group: &[Batch]) -> impl Iterator<Item = (u64, &[u8])> {
     let rows = group.iter().flat_map(|batch| &batch.changes.rows);
-    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?.bytes()))).collect()
+    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?.bytes())))
+}
+
+fn put_body(transaction: &Transaction<'_>, number: u64, bytes: &[u8]) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached("insert into body values (?, ?)")?;
+    insert.execute((number.cast_signed(), bytes)).map(drop)
 }
 
 fn put_file(transaction: &Transaction<'_>, file: &Written) -> rusqlite::Result<()> {

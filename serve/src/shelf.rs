@@ -19,11 +19,16 @@ pub struct Disk {
 
 impl Shelf for Disk {
     fn body(&self, file: u64) -> Option<Vec<u8>> {
-        let read = self.files.read(file);
-        if let Err(error) = &read {
-            let path = self.files.path(file);
-            let fields = json!({ "path": path.display().to_string(), "why": error.to_string() });
-            log::say("error", "a body cannot be read", &fields);
+        let read = self.in_database(file).map_err(|error| error.to_string());
+        let read = match read {
+            Ok(None) => self.files.read(file).map_err(|error| {
+                let path = self.files.path(file);
+                format!("{}: {error}", path.display())
+            }),
+            read => read.map(Option::unwrap_or_default),
+        };
+        if let Err(why) = &read {
+            log::say("error", "a body cannot be read", &json!({ "number": file, "why": why }));
         }
         read.ok()
     }
@@ -79,6 +84,13 @@ impl Shelf for Disk {
             log::say("error", "an instance cannot be read", &fields);
             None
         })
+    }
+}
+
+impl Disk {
+    fn in_database(&self, number: u64) -> rusqlite::Result<Option<Vec<u8>>> {
+        let mut find = self.db.prepare_cached("select bytes from body where number = ?")?;
+        find.query_row([number.cast_signed()], |row| row.get(0)).optional()
     }
 }
 

@@ -115,9 +115,9 @@ fn a_restart_that_counts_as_an_attempt_is_found() {
 }
 
 #[test]
-fn large_bodies_are_files_that_are_swept_and_verified() {
+fn bodies_that_are_not_in_memory_are_swept_and_verified() {
     support::process::serve_if_asked();
-    let name = "large_bodies_are_files_that_are_swept_and_verified";
+    let name = "bodies_that_are_not_in_memory_are_swept_and_verified";
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
@@ -128,11 +128,12 @@ fn large_bodies_are_files_that_are_swept_and_verified() {
         client.ask(method, &format!("/acme/{name}"), &vec![b'x'; bytes]).unwrap()
     };
     let server = start();
-    for bytes in [20_000, 30_000, 10, 40_000] {
+    for bytes in [70_000, 30_000, 80_000, 10, 90_000] {
         assert_eq!(put(&server, "PUT", "cat.jpg", bytes).0, 201);
     }
-    assert_eq!(put(&server, "PUT", "dog.jpg", 20_000).0, 201);
-    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 40_000]));
+    assert_eq!(put(&server, "PUT", "dog.jpg", 70_000).0, 201);
+    assert_eq!(put(&server, "PUT", "hen.jpg", 30_000).0, 201);
+    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 90_000]));
     server.finish();
     assert_eq!(files(&data).len(), 2, "what was replaced has no file any more");
     let stray = files(&data)[0].with_file_name("3ff");
@@ -140,7 +141,8 @@ fn large_bodies_are_files_that_are_swept_and_verified() {
     let server = start();
     assert!(!stray.exists());
     assert_eq!(put(&server, "DELETE", "dog.jpg", 0).0, 204);
-    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 40_000]));
+    assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 90_000]));
+    assert_eq!(put(&server, "GET", "hen.jpg", 0), (200, vec![b'x'; 30_000]), "it has no file");
     server.finish();
 
     let verify = || {
@@ -153,10 +155,14 @@ fn large_bodies_are_files_that_are_swept_and_verified() {
     let report = verify().unwrap();
     assert!(report.files == 1 && report.ended > 0, "{report:?}");
     let [file] = &files(&data)[..] else { panic!("{:?}", files(&data)) };
-    std::fs::write(file, vec![b'y'; 40_000]).unwrap();
+    std::fs::write(file, vec![b'y'; 90_000]).unwrap();
     assert!(verify().unwrap_err().ends_with("has other bytes than were written"));
     std::fs::write(file, "short").unwrap();
-    assert!(verify().unwrap_err().ends_with("has 5 bytes and had 40000"));
+    assert!(verify().unwrap_err().ends_with("has 5 bytes and had 90000"));
     std::fs::remove_file(file).unwrap();
     assert!(verify().unwrap_err().contains("No such file"));
+    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
+    assert_eq!(db.execute("delete from body", []).unwrap(), 1, "what was replaced is not there");
+    drop(db);
+    assert!(verify().unwrap_err().ends_with("hen.jpg are not there"));
 }

@@ -135,7 +135,7 @@ impl Campaign<'_> {
 impl Campaign<'_> {
     /// Kills a server where it stands still, while a client waits for its answer.
     fn kill_at(&self, halt: &str, mut server: Server) -> Operation {
-        let (name, bytes) = (format!("{halt}.jpg"), enlarged(halt.as_bytes().to_vec()));
+        let (name, bytes) = (format!("{halt}.jpg"), enlarged(halt.as_bytes().to_vec(), FILED));
         let mut client = Client::connect(server.address).unwrap();
         client.send("PUT", &format!("/acme/{name}"), &bytes).unwrap();
         // A delivery comes after the answer, also after one that is sent too early.
@@ -200,7 +200,11 @@ impl Meeting {
             let name = format!("c{number}-{own}-{name}.jpg");
             let bytes = (rng.below(4) > 0)
                 .then(|| format!("{number}/{} {}", all.len(), rng.bits()).into_bytes())
-                .map(|bytes| if rng.below(2) == 0 { enlarged(bytes) } else { bytes });
+                .map(|bytes| match rng.below(4) {
+                    0 => enlarged(bytes, FILED),
+                    1 => enlarged(bytes, UNHELD),
+                    _ => bytes,
+                });
             let method = if bytes.is_some() { "PUT" } else { "DELETE" };
             self.begin();
             let answer = connected.ask(
@@ -220,7 +224,8 @@ impl Meeting {
 /// What is stored, by name.
 fn stored(data: &Path) -> BTreeMap<String, Vec<u8>> {
     let db = Connection::open(data.join("cloud.db")).unwrap();
-    let mut rows = db.prepare("select key, body, file from row where kind = 'object'").unwrap();
+    let sql = "select key, coalesce(row.body, bytes), file from row left join body on number = file where kind = 'object'";
+    let mut rows = db.prepare(sql).unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
     rows.map(|row| row.unwrap())
         .map(|(key, body, file): (String, Option<Vec<u8>>, Option<u32>)| {
@@ -231,9 +236,12 @@ fn stored(data: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
-/// Bytes that are so many that they have a file of their own.
-fn enlarged(mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.resize(20_000, b'.');
+/// Bytes that are so many that they are not held in memory, and that they have a file of their own.
+const UNHELD: usize = 20_000;
+const FILED: usize = 70_000;
+
+fn enlarged(mut bytes: Vec<u8>, length: usize) -> Vec<u8> {
+    bytes.resize(length, b'.');
     bytes
 }
 
@@ -255,19 +263,27 @@ pub fn files(data: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The files that objects have and those that are there must be the same.
+/// The files that objects have and those that are there must be the same, and no bytes may be left of an object that is
+/// gone.
 fn compare_files(data: &Path) -> Vec<String> {
     let db = Connection::open(data.join("cloud.db")).unwrap();
-    let mut rows = db.prepare("select file from row where file is not null").unwrap();
+    let left = "select count(*) from body where number not in (select file from row where file is not null)";
+    let left: u32 = db.query_row(left, [], |row| row.get(0)).unwrap();
+    let filed =
+        "select file from row where file is not null and file not in (select number from body)";
+    let mut rows = db.prepare(filed).unwrap();
     let rows = rows.query_map([], |row| row.get(0)).unwrap();
     let mut known: Vec<PathBuf> = rows.map(|file| path_of(data, file.unwrap())).collect();
     known.sort();
     let found = files(data);
-    if found == known {
-        Vec::new()
-    } else {
-        vec![format!("the files {found:?} are there, and objects have {known:?}")]
+    let mut wrong = Vec::new();
+    if found != known {
+        wrong.push(format!("the files {found:?} are there, and objects have {known:?}"));
     }
+    if left > 0 {
+        wrong.push(format!("the bytes of {left} objects are there, which are gone"));
+    }
+    wrong
 }
 
 /// Each name must hold what its last acknowledged operation left there, or one after that which was not answered.

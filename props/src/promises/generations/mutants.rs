@@ -278,7 +278,7 @@ fn object(generation: &str) -> String {
     format!("GENERATION:{generation}")
 }
 
-fn text(name: &str, value: &str) -> (std::sync::Arc<str>, Value) {
+fn text(name: &str, value: &str) -> (Arc<str>, Value) {
     (name.into(), Value::from(value))
 }
 

@@ -6,6 +6,7 @@ mod artifacts;
 mod browsing;
 mod clients;
 mod contents;
+mod copies;
 mod ends;
 mod facts;
 mod figures;
@@ -27,6 +28,8 @@ pub const GENERATIONS: &[&Promise] = &[
     &ends::ONE_BY_ONE,
     &artifacts::HAS_ITS_BYTES,
     &artifacts::NOTHING_LEFT_OVER,
+    &copies::IN_PARTS,
+    &copies::NONE_LEFT_OPEN,
     &artifacts::PAID_ONCE,
     &artifacts::KEPT,
     &artifacts::TRIED,
@@ -48,6 +51,8 @@ pub const GENERATIONS: &[&Promise] = &[
     &sometimes::TIMED_OUT,
     &sometimes::RETRIED,
     &sometimes::EXPIRED,
+    &copies::SEVERAL_PARTS,
+    &copies::CHANGED,
     &sometimes::OVERTAKEN,
     &sometimes::STRAY,
     &sometimes::LATE,

@@ -106,6 +106,9 @@ pub struct Options {
     /// A second write of a key within a second is refused with 10058. The documented limit is
     /// enforced at the platform's discretion, which is a storm's to draw.
     pub strict_same_key_rate: bool,
+    /// The least size of a part in an upload, except the last; production's is 5 MiB. A system whose simulated files
+    /// are short has parts that are as much shorter.
+    pub min_part_bytes: Option<u64>,
 }
 
 impl Options {

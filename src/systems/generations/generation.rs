@@ -233,9 +233,8 @@ impl Generation {
         // What was not answered may still arrive in the bucket, and no row leads there.
         let sweeps_all = mistakes::SWEEPS_EVERYTHING.is_made(&self.env);
         let doubtful = |task: &&Task| task.put && (sweeps_all || !made.contains(&task.artifact));
-        let keys: Vec<String> =
-            tasks.iter().filter(doubtful).map(|task| key(&task.artifact)).collect();
-        if keys.is_empty() || mistakes::NEVER_SWEEPS.is_made(&self.env) {
+        let doubtful: Vec<&Task> = tasks.iter().filter(doubtful).collect();
+        if doubtful.is_empty() || mistakes::NEVER_SWEEPS.is_made(&self.env) {
             return self.store.forget(&self.env);
         }
         let settled_at = match mistakes::SWEEPS_AT_ONCE.is_made(&self.env) {
@@ -246,6 +245,10 @@ impl Generation {
             self.store.set_phase(Phase::Sweeping)?;
             return self.mind();
         }
+        for task in &doubtful {
+            self.abort(task).await?;
+        }
+        let keys: Vec<String> = doubtful.iter().map(|task| key(&task.artifact)).collect();
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         self.env.bucket(BUCKET).delete_multiple(&keys).await?;
         self.store.forget(&self.env)

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use thunderhead_sim::r2::HttpMetadata;
-use thunderhead_sim::{Body, Error, Request, Response};
+use thunderhead_sim::{Error, Request, Response};
 
 use super::generation::Generation;
 use super::library;
 use super::mistakes;
-use super::names::{BUCKET, PROVIDER, WEB, key};
+use super::names::{PROVIDER, WEB};
 use super::store::{Task, TaskStatus};
 use super::wire::{Figures, JobStatus, Report, TaskType};
 use crate::systems::json;
@@ -83,7 +82,7 @@ impl Generation {
     }
 
     /// Asks how the job is getting on; one that the provider has not heard of is asked for again.
-    async fn ask(&self, task: &Task) -> Result<Report, Error> {
+    pub(super) async fn ask(&self, task: &Task) -> Result<Report, Error> {
         let path = format!("/tasks/{}", task.task_uuid());
         let response = self.provider(Request::new("GET", &path, "")).await?;
         match response.status {
@@ -144,32 +143,6 @@ impl Generation {
         Ok(!matches!(task.status, TaskStatus::Submitted))
     }
 
-    /// Streams the result into the bucket.
-    async fn stream(&self, n: u32, task: &Task) -> Result<bool, Error> {
-        let Some(bytes) = self.result(task).await? else {
-            let failed = Task { status: TaskStatus::Failed, error: gone(), ..task.clone() };
-            return self.changed(n, &failed);
-        };
-        // Written down in the same turn in which the request leaves: from here on there may be
-        // something under the key, whatever is heard of it.
-        let put = !mistakes::FORGETS_THE_PUT.is_made(&self.env);
-        let putting = Task { put, ..task.clone() };
-        if mistakes::ROW_BEFORE_BYTES.is_made(&self.env) {
-            let of = self.store.request()?.create;
-            library::add_artifacts(&self.env, &of, std::slice::from_ref(task)).await?;
-        }
-        if !self.changed(n, &putting)? {
-            return Ok(false);
-        }
-        let bucket = self.env.bucket(BUCKET);
-        let content_type = task.content_type.as_deref().map(Into::into);
-        let put = bucket
-            .put(&key(&task.artifact), bytes)
-            .http_metadata(HttpMetadata { content_type, ..HttpMetadata::default() });
-        put.execute().await?;
-        self.changed(n, &Task { status: TaskStatus::Stored, ..putting })
-    }
-
     /// Shows the artifact in the library. Only the library knows whether it came in time.
     async fn show(&self, n: u32, task: &Task) -> Result<bool, Error> {
         let of = self.store.request()?.create;
@@ -190,7 +163,7 @@ impl Generation {
     }
 
     /// Keeps a task as it is now, if the generation is still under way.
-    fn changed(&self, n: u32, task: &Task) -> Result<bool, Error> {
+    pub(super) fn changed(&self, n: u32, task: &Task) -> Result<bool, Error> {
         let active = self.store.is_active()?;
         if active {
             self.store.put_task(n, task)?;
@@ -198,32 +171,7 @@ impl Generation {
         Ok(active)
     }
 
-    /// The bytes of a result; none if the provider does not have them any more. An address is only
-    /// good for a while, and the provider gives a new one on request.
-    async fn result(&self, task: &Task) -> Result<Option<Body>, Error> {
-        let url = task.url.as_deref().unwrap_or_default();
-        let response = self.provider(Request::new("GET", url, "")).await?;
-        if mistakes::KEEPS_WHATEVER_COMES.is_made(&self.env) {
-            return Ok(Some(response.body));
-        }
-        if response.status == 410 && mistakes::EXPIRED_IS_GONE.is_made(&self.env) {
-            return Ok(None);
-        }
-        let response = if response.status == 410 {
-            let report = self.ask(task).await?;
-            let url = report.url.unwrap_or_default();
-            self.provider(Request::new("GET", &url, "")).await?
-        } else {
-            response
-        };
-        match response.status {
-            200 => Ok(Some(response.body)),
-            404 => Ok(None),
-            status => Err(Error::app(format!("the provider answered {status}"))),
-        }
-    }
-
-    async fn provider(&self, request: Request) -> Result<Response, Error> {
+    pub(super) async fn provider(&self, request: Request) -> Result<Response, Error> {
         let answer = self.env.timeout(PATIENCE, self.env.fetch(PROVIDER, request)).await;
         answer.unwrap_or(Err(Error::NetworkLost))
     }
@@ -245,8 +193,4 @@ fn failed(task: &Task, response: &Response) -> Report {
         error: Some(response.body.text().unwrap_or_default().into()),
         retryable: false,
     }
-}
-
-fn gone() -> Option<String> {
-    Some("the provider has not kept the result".into())
 }

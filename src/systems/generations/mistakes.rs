@@ -23,6 +23,16 @@ mistakes! {
         breaks "an artifact has its bytes";
     KEEPS_WHATEVER_COMES = "keeps-whatever-comes", "stores the provider's answer without a look at its status",
         breaks "an artifact has its bytes";
+    MIXES_VERSIONS = "mixes-versions", "a part is asked for without the version that the others are of",
+        breaks "an artifact has its bytes";
+    COUNTS_BEFORE = "counts-before", "a part is counted before it is uploaded",
+        breaks "an artifact has its bytes";
+    NUMBERS_OF_OTHERS = "numbers-of-others", "an object that was restarted uploads a part under the number of the one before",
+        breaks "an artifact has its bytes";
+    FETCHES_THE_WHOLE = "fetches-the-whole", "a result is fetched as one body, however long it is",
+        breaks "an artifact comes in parts";
+    NEVER_ABORTS = "never-aborts", "an upload that is given up is not aborted",
+        breaks "no upload is left open";
     NEVER_SWEEPS = "never-sweeps", "leaves what came too late for the library in the bucket",
         breaks "nothing is left over";
     SWEEPS_AT_ONCE = "sweeps-at-once", "sweeps while a request to the bucket may still be on its way",

@@ -15,6 +15,11 @@ pub const WEB: &str = "web";
 /// The provider of pictures and films.
 pub const PROVIDER: &str = "provider";
 
+/// The variable that says how many bytes of an artifact are copied at a time. A deployment has 5 MiB or more, which is
+/// the least that R2 takes; here films are short, and so are their parts and the least that the bucket takes.
+pub const PART_BYTES: &str = "PART_BYTES";
+pub const PART_BYTES_VALUE: u64 = 64;
+
 /// Where an artifact is in the bucket.
 pub fn key(artifact: &str) -> String {
     format!("artifacts/{artifact}")

@@ -1,5 +1,5 @@
 //! The provider of pictures and films, in every mood there is: slow, failing, refusing, calling
-//! back early, late, twice, never and about strangers, and with results whose addresses expire.
+//! back early, late, twice, never and about strangers, and with results that change and whose addresses expire.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use thunderhead_sim::{Body, Cloud, Env, Error, Request, Response, StableHasher, Time};
+use thunderhead_sim::{Cloud, Env, Error, Request, Response, StableHasher, Time};
 
+use super::made::Made;
 use super::names::PROVIDER;
 use super::signature::{SECRET, sign};
 use super::wire::{Figures, JobStatus, Report, TaskType};
@@ -31,7 +32,7 @@ const STRANGER: &str = "00000000-0000-7000-8000-000000000000";
 /// - `POST /tasks {taskUUID, reference, deliveryMethod?, webhookURL?, …}` → 200 when it is done, or 202
 ///   at once if the delivery is `async`; a name that is known is the same job
 /// - `GET /tasks/UUID` → 200, 404
-/// - `GET /results/UUID?until=TIME` → the bytes; 410 when that time has passed
+/// - `GET /results/UUID?until=TIME` → the bytes or a range of them; 410 when that time has passed
 #[derive(Clone, Debug, Default)]
 pub struct Provider {
     jobs: Rc<RefCell<BTreeMap<String, Job>>>,
@@ -44,8 +45,7 @@ struct Job {
     status: JobStatus,
     mood: Mood,
     asked: Asked,
-    content_type: &'static str,
-    bytes: Body,
+    made: Made,
     done_at: Time,
     /// Until when the address is good that the first report has.
     until: Time,
@@ -164,7 +164,7 @@ impl Provider {
                 Some(report) => Response::new(200, json::write(&report)),
                 None => Response::new(404, ""),
             },
-            ("GET", ["results", id]) => self.result(env, id, query),
+            ("GET", ["results", id]) => self.result(env, id, query, request),
             _ => Response::new(404, ""),
         })
     }
@@ -196,12 +196,11 @@ impl Provider {
         let Reference { generation, artifact } = &asked.reference;
         env.log(format!("accepted {id} for {artifact} of {generation}"));
         let video = asked.delivery_method == "async";
-        let content_type = if video { "video/mp4" } else { "image/jpeg" };
-        let made = StableHasher::of(&(id.as_str(), asked.model.as_str()));
-        let bytes = Body::from(format!("{content_type} {made:016x}"));
+        let task_type = if video { TaskType::Video } else { TaskType::Image };
+        let made = Made::new(&id, &asked.model, task_type);
         let (status, until) = (JobStatus::Running, Time::NEVER);
         let done_at = env.now() + mood.work();
-        let job = Job { status, mood, asked, content_type, bytes, done_at, until };
+        let job = Job { status, mood, asked, made, done_at, until };
         self.jobs.borrow_mut().insert(id.clone(), job);
         let (provider, env) = (self.clone(), env.clone());
         let work = env.clone().spawn(async move {
@@ -274,25 +273,29 @@ impl Provider {
             task_uuid: id.into(),
             status: job.status,
             url: done.then(|| format!("/results/{id}?until={}", job.until.as_ms())),
-            content_type: done.then(|| job.content_type.into()),
+            content_type: done.then(|| job.made.content_type().into()),
             figures: if done { job.asked.figures() } else { Figures::default() },
             error: failed.then(|| "the model has failed".into()),
             retryable: job.mood == Mood::FailsOnce,
         }
     }
 
-    fn result(&self, env: &Env, id: &str, query: &str) -> Response {
+    fn result(&self, env: &Env, id: &str, query: &str, request: &Request) -> Response {
         let until = query.strip_prefix("until=").and_then(|text| text.parse().ok());
-        match self.jobs.borrow().get(id) {
-            Some(job) if job.status == JobStatus::Succeeded => {
-                if until.is_some_and(|until| env.now() <= Time::from_ms(until)) {
-                    Response::new(200, job.bytes.clone())
-                } else {
-                    Response::new(410, "expired")
-                }
-            }
-            _ => Response::new(404, ""),
+        let mut jobs = self.jobs.borrow_mut();
+        let done = |job: &&mut Job| job.status == JobStatus::Succeeded;
+        let Some(job) = jobs.get_mut(id).filter(done) else { return Response::new(404, "") };
+        if until.is_none_or(|until| env.now() > Time::from_ms(until)) {
+            return Response::new(410, "expired");
         }
+        let response = job.made.respond(request);
+        // A client that has some of it, and has not said that it wants no other version, may find another.
+        let some = response.status == 206 && !job.made.is_all(&response.body);
+        if some && request.headers.get("if-match").is_none() && env.mood(2) == 1 {
+            job.made.change();
+            env.log(format!("made {id} again"));
+        }
+        response
     }
 }
 

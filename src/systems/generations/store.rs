@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
 
+use super::copy::Copy;
 use super::mistakes;
 use super::wire::{Create, Figures, Progress, Standing, TaskType};
 use crate::systems::ids::uuid_v7;
@@ -68,6 +69,9 @@ pub struct Task {
     /// Whether something may be in the bucket under its key, now or when a late request arrives.
     #[serde(default)]
     pub put: bool,
+    /// How far its copy is, if that takes more than one part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<Copy>,
 }
 
 /// Where a task stands.
@@ -145,6 +149,7 @@ impl Store {
                 figures: None,
                 error: None,
                 put: false,
+                copy: None,
             };
             self.put_task(n, &task)?;
         }

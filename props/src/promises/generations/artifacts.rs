@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use thunderhead_sim::{Body, Time, Trace};
+use thunderhead_sim::{Time, Trace};
 
 use super::contents::Contents;
+use super::copies::Versions;
 use super::ends::timeout;
 use super::facts::{Fact, facts, json};
 use crate::history::named;
@@ -14,7 +15,7 @@ use crate::promises::count;
 
 pub static HAS_ITS_BYTES: Promise = Promise::always(
     "an artifact has its bytes",
-    "whenever an artifact is in the library, the bucket has the bytes that the provider made",
+    "whenever an artifact is in the library, the bucket has the bytes that the provider made, all of one version",
     has_its_bytes,
 );
 
@@ -58,7 +59,7 @@ const FETCHED: Duration = Duration::from_secs(20 * 60);
 fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut artifact_of: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut made: BTreeMap<&str, BTreeSet<&Body>> = BTreeMap::new();
+    let mut made: BTreeMap<&str, Versions<'_>> = BTreeMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         let touched: Vec<&str> = match &fact {
@@ -66,16 +67,16 @@ fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
                 artifact_of.insert(job.task, job.artifact);
                 continue;
             }
-            Fact::Served { task, response } if response.status == 200 => {
+            Fact::Served { task, response } => {
                 let artifact = artifact_of.get(task).copied().unwrap_or_default();
-                made.entry(artifact).or_default().insert(&response.body);
+                made.entry(artifact).or_default().learn(response);
                 continue;
             }
             Fact::Library(changes) => {
                 let artifacts = changes.iter().filter(|change| &*change.table == "artifacts");
                 artifacts.map(|change| super::facts::after(change, "id")).collect()
             }
-            Fact::Put { artifact, .. } => vec![artifact],
+            Fact::Put { artifact, .. } | Fact::Completed { artifact, .. } => vec![artifact],
             Fact::Deleted(artifacts) => artifacts.clone(),
             _ => continue,
         };
@@ -87,7 +88,7 @@ fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
                 let message = format!("{artifact} is in the library, and not in the bucket");
                 return Err(Finding::at(event, message));
             };
-            if !made.get(artifact).is_some_and(|made| made.contains(*bytes)) {
+            if !made.get(artifact).is_some_and(|made| made.contains(bytes)) {
                 let message = format!("{artifact} has bytes that the provider did not make for it");
                 return Err(Finding::at(event, message));
             }

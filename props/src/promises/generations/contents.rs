@@ -17,9 +17,11 @@ pub struct Contents<'a> {
     pub clients: BTreeMap<&'a str, &'a str>,
     /// The tags of each generation and of each artifact.
     pub tags: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    pub bucket: BTreeMap<&'a str, &'a Body>,
+    pub bucket: BTreeMap<&'a str, Body>,
     /// The ETag of each artifact that is in the bucket.
     pub etags: BTreeMap<&'a str, &'a str>,
+    /// The parts of each upload, by their numbers.
+    parts: BTreeMap<(&'a str, i64), &'a Body>,
 }
 
 /// A generation as its row has it.
@@ -44,8 +46,12 @@ impl<'a> Contents<'a> {
     pub fn learn(&mut self, at: Time, fact: &Fact<'a>) {
         match fact {
             Fact::Library(changes) => changes.iter().for_each(|change| self.change(at, change)),
-            Fact::Put { artifact, body, etag } => {
-                self.bucket.insert(artifact, body);
+            Fact::Part { upload, number, body } => {
+                self.parts.insert((upload, *number), body);
+            }
+            Fact::Put { artifact, etag, .. } | Fact::Completed { artifact, etag, .. } => {
+                let written = self.written(fact).map(|(_, body)| body);
+                self.bucket.insert(artifact, written.unwrap_or_else(Body::empty));
                 self.etags.insert(artifact, etag);
             }
             Fact::Deleted(artifacts) => {
@@ -55,6 +61,21 @@ impl<'a> Contents<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// The artifact that is written to the bucket, and its bytes: those of a put, or of all parts of an upload.
+    pub fn written(&self, fact: &Fact<'a>) -> Option<(&'a str, Body)> {
+        match fact {
+            Fact::Put { artifact, body, .. } => Some((artifact, (*body).clone())),
+            Fact::Completed { artifact, upload, parts, .. } => {
+                let mut numbers: Vec<i64> = parts.iter().map(|part| part.part_number).collect();
+                numbers.sort_unstable();
+                let parts = numbers.iter().filter_map(|number| self.parts.get(&(*upload, *number)));
+                let bytes: Vec<&[u8]> = parts.map(|part| part.bytes()).collect();
+                Some((artifact, Body::from(bytes.concat())))
+            }
+            _ => None,
         }
     }
 

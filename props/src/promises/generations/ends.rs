@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::RowChange;
-use thunderhead_sim::{Time, Trace};
+use thunderhead_sim::{Body, Time, Trace};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
@@ -113,9 +113,14 @@ fn is_final(trace: &Trace) -> Result<(), Finding> {
                 let mut ids = changes.iter().filter(settled).filter_map(generation_of);
                 ids.find(|id| contents.generations.contains_key(id))
             }
-            Fact::Put { artifact, body, .. } => (contents.bucket.get(artifact))
-                .filter(|before| before != &body)
-                .and_then(|_| contents.artifacts.get(artifact).copied()),
+            Fact::Put { .. } | Fact::Completed { .. } => {
+                let written = contents.written(&fact);
+                let other = |(artifact, body): &(&str, Body)| {
+                    contents.bucket.get(artifact).is_some_and(|before| before != body)
+                };
+                let other = written.filter(other);
+                other.and_then(|(artifact, _)| contents.artifacts.get(artifact).copied())
+            }
             Fact::Deleted(artifacts) => {
                 artifacts.iter().find_map(|artifact| contents.artifacts.get(artifact).copied())
             }

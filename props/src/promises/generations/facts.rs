@@ -1,6 +1,7 @@
 //! What happened to generations, read from a trace. Only this file knows how the trace is laid out.
 
 use serde_json::Value as Json;
+use thunderhead_sim::r2::UploadedPart;
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
 
@@ -40,10 +41,18 @@ pub enum Fact<'a> {
     Submitting { call: u32, job: &'a Body },
     /// An object has an answer.
     Replied { call: u32 },
-    /// An object is about to write to the bucket.
+    /// An object is about to write to the bucket, or to begin an upload.
     Putting { generation: &'a str, artifact: &'a str },
     /// The bytes of an artifact were written to the bucket.
     Put { artifact: &'a str, body: &'a Body, etag: &'a str },
+    /// An object was told the id of the upload that it asked for.
+    Opened { artifact: &'a str, upload: &'a str },
+    /// A part of an upload was written.
+    Part { upload: &'a str, number: i64, body: &'a Body },
+    /// An upload became an object of the bucket.
+    Completed { artifact: &'a str, upload: &'a str, parts: &'a [UploadedPart], etag: &'a str },
+    /// An upload was given up.
+    Aborted { upload: &'a str },
     /// These artifacts were deleted from the bucket.
     Deleted(Vec<&'a str>),
     /// An object has told its subscribers something.
@@ -86,6 +95,15 @@ pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Time, Fact<'_>)> {
     events.filter_map(|(at, event)| Some((at, event.at, read(trace, event)?)))
 }
 
+/// Like [`facts`], of such events alone: to read the others takes longer than to pass over them.
+pub fn facts_of(
+    trace: &Trace,
+    is: impl Fn(&EventKind) -> bool,
+) -> impl Iterator<Item = (usize, Fact<'_>)> {
+    let events = trace.events().iter().enumerate().filter(move |(_, event)| is(&event.kind));
+    events.filter_map(|(at, event)| Some((at, read(trace, event)?)))
+}
+
 fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
     let actor = trace.actor(event);
     let object = actor.strip_prefix(OBJECT);
@@ -110,7 +128,7 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             _ => return None,
         },
         EventKind::Call { call } => match trace.op(*call) {
-            Op::R2(op @ r2::Op::Put { .. }) => {
+            Op::R2(op @ (r2::Op::Put { .. } | r2::Op::CreateMultipartUpload { .. })) => {
                 Fact::Putting { generation: object?, artifact: op.key()?.strip_prefix(KEY)? }
             }
             Op::Fetch { to, .. } if &**to == WEB && actor == PROVIDER => {
@@ -122,14 +140,17 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
             }
             _ => return None,
         },
-        EventKind::Return { call, .. } => object.map(|_| Fact::Replied { call: *call })?,
+        EventKind::Return { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
+            (
+                Op::R2(r2::Op::CreateMultipartUpload { key, .. }),
+                Ok(Reply::R2(r2::Reply::MultipartUpload { upload_id, .. })),
+            ) if object.is_some() => {
+                Fact::Opened { artifact: key.strip_prefix(KEY)?, upload: upload_id }
+            }
+            _ => object.map(|_| Fact::Replied { call: *call })?,
+        },
         EventKind::Effect { call, outcome } => match (trace.op(*call), trace.outcome(*outcome)) {
-            (Op::R2(r2::Op::Put { key, body, .. }), Ok(Reply::R2(r2::Reply::Stored(object)))) => {
-                Fact::Put { artifact: key.strip_prefix(KEY)?, body, etag: &object.etag }
-            }
-            (Op::R2(op @ r2::Op::Delete { .. }), Ok(_)) => {
-                Fact::Deleted(op.keys().iter().filter_map(|key| key.strip_prefix(KEY)).collect())
-            }
+            (Op::R2(op), Ok(Reply::R2(reply))) => written(op, reply)?,
             _ => return None,
         },
         EventKind::Log { text } if actor == PROVIDER => {
@@ -147,6 +168,30 @@ fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
         }
         EventKind::Crash { .. } => Fact::Died { generation: object? },
         EventKind::Calm => Fact::Calm,
+        _ => return None,
+    })
+}
+
+/// What the bucket did.
+fn written<'a>(op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
+    Some(match (op, reply) {
+        (r2::Op::Put { key, body, .. }, r2::Reply::Stored(object)) => {
+            Fact::Put { artifact: key.strip_prefix(KEY)?, body, etag: &object.etag }
+        }
+        (r2::Op::Delete { .. }, _) => {
+            Fact::Deleted(op.keys().iter().filter_map(|key| key.strip_prefix(KEY)).collect())
+        }
+        (r2::Op::UploadPart { upload_id, part_number, body, .. }, _) => {
+            Fact::Part { upload: upload_id, number: *part_number, body }
+        }
+        (
+            r2::Op::CompleteMultipartUpload { key, upload_id, parts, .. },
+            r2::Reply::Stored(object),
+        ) => {
+            let (artifact, etag) = (key.strip_prefix(KEY)?, &object.etag);
+            Fact::Completed { artifact, upload: upload_id, parts, etag }
+        }
+        (r2::Op::AbortMultipartUpload { upload_id, .. }, _) => Fact::Aborted { upload: upload_id },
         _ => return None,
     })
 }

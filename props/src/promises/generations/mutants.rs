@@ -1,5 +1,6 @@
 //! Histories of generations, written by hand.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -170,6 +171,62 @@ impl Story {
         self
     }
 
+    /// The provider answers a request for a part of a result.
+    pub fn served_part(&mut self, task: &str, range: &str, etag: &str, bytes: &str) -> &mut Story {
+        let request = Request::new("GET", &format!("/results/{task}?until=1"), "");
+        let call = self.number();
+        self.0.begins(call, Op::Fetch { to: "provider".into(), request });
+        let response = Response::new(206, bytes).with_header("etag", etag);
+        let response = response.with_header("content-range", &format!("bytes {range}"));
+        self.0.ends_as("provider", call, Reply::Fetch(response));
+        self
+    }
+
+    /// The object of `g` begins an upload, and is told its id.
+    pub fn opened(&mut self, artifact: &str, upload: &str) -> &mut Story {
+        let key: Arc<str> = format!("artifacts/{artifact}").into();
+        let options = Arc::default();
+        let op =
+            r2::Op::CreateMultipartUpload { bucket: "media".into(), key: key.clone(), options };
+        let (call, of) = (self.number(), object("g"));
+        self.0.calls(&of, call, Op::R2(op));
+        let reply = r2::Reply::MultipartUpload { key, upload_id: upload.into() };
+        self.0.returns(&of, call, Reply::R2(reply));
+        self
+    }
+
+    /// A part is uploaded.
+    pub fn part(&mut self, upload: &str, part_number: i64, bytes: &str) -> &mut Story {
+        let (bucket, key) = ("media".into(), "artifacts/a".into());
+        let body = bytes.into();
+        let op = r2::Op::UploadPart { bucket, key, upload_id: upload.into(), part_number, body };
+        let reply = r2::Reply::UploadedPart(uploaded(part_number));
+        self.0.effect_of(Op::R2(op), Ok(Reply::R2(reply)));
+        self
+    }
+
+    /// An upload becomes an object.
+    pub fn completed(&mut self, artifact: &str, upload: &str, parts: &[i64]) -> &mut Story {
+        let key = format!("artifacts/{artifact}");
+        let made = stored(&r2::Op::put("media", key.as_str(), ""));
+        let op = r2::Op::CompleteMultipartUpload {
+            bucket: "media".into(),
+            key: key.into(),
+            upload_id: upload.into(),
+            parts: parts.iter().map(|number| uploaded(*number)).collect(),
+        };
+        self.0.effect_of(Op::R2(op), Ok(Reply::R2(r2::Reply::Stored(Arc::new(made)))));
+        self
+    }
+
+    /// An upload is given up.
+    pub fn aborted(&mut self, upload: &str) -> &mut Story {
+        let (bucket, key) = ("media".into(), "artifacts/a".into());
+        let op = r2::Op::AbortMultipartUpload { bucket, key, upload_id: upload.into() };
+        self.0.effect_of(Op::R2(op), Ok(Reply::R2(r2::Reply::Aborted)));
+        self
+    }
+
     /// The bucket has something.
     pub fn put(&mut self, artifact: &str, bytes: &str) -> &mut Story {
         self.0.stored("media", &format!("artifacts/{artifact}"), bytes, "v");
@@ -213,11 +270,15 @@ pub fn etag_of(bytes: &str) -> String {
     stored(&r2::Op::put("media", "artifacts/a", bytes)).etag.to_string()
 }
 
+fn uploaded(part_number: i64) -> r2::UploadedPart {
+    r2::UploadedPart { part_number, etag: "e".into() }
+}
+
 fn object(generation: &str) -> String {
     format!("GENERATION:{generation}")
 }
 
-fn text(name: &str, value: &str) -> (std::sync::Arc<str>, Value) {
+fn text(name: &str, value: &str) -> (Arc<str>, Value) {
     (name.into(), Value::from(value))
 }
 

@@ -251,7 +251,7 @@ impl Bucket {
         self.check_rate(turn.now, METHOD, key)?;
         let assembled = self
             .uploads
-            .complete(turn.now, key, upload_id, parts)
+            .complete(turn.now, &self.config.options, (key, upload_id), parts)
             .map_err(|code| Error::service(METHOD, code))?;
         let metadata = Metadata {
             http: &assembled.options.http_metadata,

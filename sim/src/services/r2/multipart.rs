@@ -91,15 +91,16 @@ impl Uploads {
     pub(super) fn complete(
         &mut self,
         now: Time,
-        key: &str,
-        id: &str,
+        options: &Options,
+        (key, id): (&str, &str),
         named: &[UploadedPart],
     ) -> Result<Assembled, Code> {
+        let least = options.min_part_bytes.unwrap_or(MIN_PART_BYTES);
         let upload = self.find(now, key, id).ok_or(Code::InternalError)?;
         if upload.finished {
             return Err(Code::NoSuchUpload);
         }
-        let parts = upload.select(named)?;
+        let parts = upload.select(named, least)?;
         let hashes: Vec<_> = parts.iter().map(|part| part.md5).collect();
         let body = match parts.as_slice() {
             [only] => only.body.clone(),
@@ -136,7 +137,7 @@ impl Upload {
 
     /// The named parts in the order of their numbers. The platform looks at sizes twice, first in
     /// the caller's order, which decides between two error codes.
-    fn select(&self, named: &[UploadedPart]) -> Result<Vec<&Part>, Code> {
+    fn select(&self, named: &[UploadedPart], least: u64) -> Result<Vec<&Part>, Code> {
         let numbers: BTreeSet<i64> = named.iter().map(|part| part.part_number).collect();
         if numbers.len() < named.len() {
             return Err(Code::InternalError);
@@ -146,24 +147,24 @@ impl Upload {
             let part = self.parts.get(part_number).filter(|part| part.etag == *etag);
             parts.push((*part_number, part.ok_or(Code::InvalidPart)?));
         }
-        let small = |(_, part): &(i64, &Part)| part.size() < MIN_PART_BYTES;
+        let small = |(_, part): &(i64, &Part)| part.size() < least;
         if parts.split_last().is_some_and(|(_, others)| others.iter().any(small)) {
             return Err(Code::EntityTooSmall);
         }
         parts.sort_by_key(|(number, _)| *number);
         let sizes: Vec<u64> = parts.iter().map(|(_, part)| part.size()).collect();
-        check_sizes(&sizes)?;
+        check_sizes(&sizes, least)?;
         Ok(parts.into_iter().map(|(_, part)| part).collect())
     }
 }
 
 /// All parts but the last are of one size, none too small, and the last is no larger.
-fn check_sizes(sizes: &[u64]) -> Result<(), Code> {
+fn check_sizes(sizes: &[u64], least: u64) -> Result<(), Code> {
     if let Some((last, others)) = sizes.split_last()
         && let Some(first) = others.first()
     {
         let even = others.iter().all(|size| size == first);
-        if !even || *first < MIN_PART_BYTES || last > first {
+        if !even || *first < least || last > first {
             return Err(Code::BadUpload);
         }
     }
@@ -178,6 +179,7 @@ mod tests {
     #[test]
     fn sizes_are_judged_as_the_platform_judges_them() {
         const M: u64 = MIN_PART_BYTES;
+        let check_sizes = |sizes: &[u64]| check_sizes(sizes, M);
         assert_eq!(check_sizes(&[]), Ok(()));
         assert_eq!(check_sizes(&[1]), Ok(()));
         assert_eq!(check_sizes(&[M, M, 1]), Ok(()));

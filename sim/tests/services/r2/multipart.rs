@@ -137,6 +137,18 @@ fn multipart_basic_part_etags_of_the_emulator() {
 }
 
 #[test]
+fn parts_are_at_least_as_long_as_the_bucket_says() {
+    let options = Options { min_part_bytes: Some(4), ..Options::default() };
+    let mut r2 = Store::with(BucketConfig { options, ..BucketConfig::default() });
+    let upload = Upload::new(&mut r2, "small");
+    let (one, two) = (upload.part(&mut r2, 1, "four"), upload.part(&mut r2, 2, "4"));
+    assert_eq!(upload.complete(&mut r2, &[&one, &two]).unwrap().size, 5);
+    let upload = Upload::new(&mut r2, "too small");
+    let (one, two) = (upload.part(&mut r2, 1, "tre"), upload.part(&mut r2, 2, "3"));
+    assert!(upload.complete(&mut r2, &[&one, &two]).is_err());
+}
+
+#[test]
 fn multipart_single_small_part() {
     let mut r2 = Store::new();
     let upload = Upload::new(&mut r2, "mps");

@@ -130,6 +130,9 @@ impl<R: Refire> DurableObject for Manager<R> {
     }
 }
 
+/// The plan sets no limit. More tasks than these do not fit into the memory that an isolate has.
+const TASKS_MAX: u32 = 100_000;
+
 impl<R: Refire> Manager<R> {
     fn this(&self) -> Manager<R> {
         let (ctx, env, state) = (self.ctx.clone(), self.env.clone(), self.state.clone());
@@ -137,6 +140,9 @@ impl<R: Refire> Manager<R> {
     }
 
     fn create(&self, create: Create) -> Result<Body, Error> {
+        if create.count > TASKS_MAX {
+            return Err(Error::app("RangeError: Invalid array length"));
+        }
         let now = self.env.now();
         let usual = match TaskType::of_model(&create.model) {
             TaskType::Image => 300,

@@ -6,11 +6,11 @@ use thunderhead::systems;
 use thunderhead_props::{Expected, FREE, Name, System};
 use thunderhead_sim::{ClientRequest, FaultSet, Time};
 
-use crate::bounds::asked;
+use crate::bounds::enumerated;
 use crate::search::{self, mixed, order_only_until};
 
 /// In how many storms the verdicts are reached.
-const STORMS: u64 = 1_000;
+const STORMS: u64 = 600;
 
 fn commands() -> &'static System {
     systems::find("commands").expect("the commands are registered")
@@ -44,20 +44,25 @@ fn group(name: &str, guests: &str) -> ClientRequest {
 }
 
 /// The reference keeps every promise in every run within bounds; `ENUMERATE_DEVIATIONS` widens them.
-fn survives(requests: Vec<ClientRequest>, storm_ends_ms: u64, at_least: u64) {
+fn survives(
+    requests: Vec<ClientRequest>,
+    storm_ends_ms: u64,
+    bounds: &[(FaultSet, usize)],
+    at_least: u64,
+) {
     let scenario = order_only_until(Time::from_ms(storm_ends_ms), requests);
-    let bounds = [(FaultSet::explored(), asked(2))];
-    search::survives(commands(), commands().reference(), &scenario, &bounds, at_least);
+    search::survives(commands(), commands().reference(), &scenario, bounds, at_least);
 }
 
 /// The storm lasts until a lease that was lost has run out, and its command is claimed again.
 #[test]
 fn two_commands_of_one_workflow_survive_everything() {
-    survives(vec![group("g0", r#"["ann","bob"]"#)], 25_000, 3_000);
+    survives(vec![group("g0", r#"["ann","bob"]"#)], 25_000, &enumerated(2, 2), 3_000);
 }
 
 /// The storm lasts until everything has been tried once.
 #[test]
-fn two_commands_of_two_workflows_survive_everything() {
-    survives(vec![group("g0", r#"["ann"]"#), group("g1", r#"["bob"]"#)], 1_200, 1_000);
+fn two_commands_of_two_workflows_survive_every_fault_and_every_pair_of_crashes() {
+    let groups = vec![group("g0", r#"["ann"]"#), group("g1", r#"["bob"]"#)];
+    survives(groups, 1_200, &enumerated(1, 2), 150);
 }

@@ -5,8 +5,8 @@ use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 use thunderhead_sim::FaultSet;
 
-/// How many seeds are tried of a reference.
-const SEEDS: u64 = 20_000;
+/// How many seeds are tried of a reference, unless `WEATHER_SEEDS` asks for more.
+const SEEDS: u64 = 4_000;
 /// How many are tried of another variant that must hold.
 const SEEDS_OF_OTHERS: u64 = 150;
 
@@ -31,10 +31,12 @@ fn broken(system: &System, variant: &Variant, seed: u64) -> Vec<String> {
 fn survives(name: &str) {
     let system = systems::find(name).unwrap();
     assert!(system.outlasts_days(), "{name}");
+    let asked = std::env::var("WEATHER_SEEDS").ok().and_then(|text| text.parse().ok());
+    let seeds = asked.unwrap_or(SEEDS);
     let holding = system.variants().iter().filter(|it| it.expected == Expected::Holds);
     for variant in holding {
         let reference = variant.name == system.reference().name;
-        for seed in 0..if reference { SEEDS } else { SEEDS_OF_OTHERS } {
+        for seed in 0..if reference { seeds } else { SEEDS_OF_OTHERS } {
             let shown = format!(
                 "thunderhead explore {name} --variant {} --strategy weather --seed {seed} --runs 1",
                 variant.name

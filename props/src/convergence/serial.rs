@@ -84,10 +84,6 @@ fn is_half_done(attempt: &Attempt, all: &[Attempt], played: &[Played]) -> bool {
 
 /// Every way to go on that no client would notice to be wrong.
 fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &mut Orders) {
-    if orders.found.len() >= ORDERS_MAX {
-        orders.complete = false;
-        return;
-    }
     if left.is_empty() {
         if !orders.found.contains(order) {
             orders.found.push(order.clone());
@@ -103,6 +99,11 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
         };
         if left.iter().any(before) {
             continue;
+        }
+        // Looked at here, so that the callers stop too: a thousand requests at once have a thousand of them.
+        if orders.found.len() >= ORDERS_MAX {
+            orders.complete = false;
+            return;
         }
         order.push(attempts[next].part);
         let rest: Vec<usize> = left.iter().copied().filter(|at| *at != next).collect();

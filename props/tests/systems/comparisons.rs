@@ -74,3 +74,8 @@ fn two_comparisons_survive_every_pair_of_faults_in_a_pair_that_keeps_one() {
 fn two_comparisons_survive_every_fault_in_a_pair_that_keeps_two() {
     survives(requests(2, 2), FaultSet::explored(), asked(1), 300);
 }
+
+#[test]
+fn two_comparisons_survive_every_pair_of_crashes_in_a_pair_that_keeps_two() {
+    survives(requests(2, 2), FaultSet::crashes(), 2, 10_000);
+}

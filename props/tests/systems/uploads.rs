@@ -77,7 +77,7 @@ fn two_uploads_of_one_name_survive_everything() {
 
 #[test]
 fn an_upload_and_its_deletion_survive_everything() {
-    survive(REFERENCE, &[put(0, "one"), delete(1_005)], &enumerated(2, 2), 6_000);
+    survive(BOTH, &[put(0, "one"), delete(1_005)], &enumerated(2, 3), 6_000);
 }
 
 #[test]

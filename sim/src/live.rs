@@ -117,6 +117,7 @@ impl Machine {
     }
 
     /// Puts back a [`Row`](crate::Row).
+    #[inline]
     pub fn restore_row(
         &mut self,
         kind: &str,
@@ -143,11 +144,13 @@ impl Machine {
     }
 
     /// Puts back a [`Row`](crate::Row) whose bytes are in a file.
+    #[inline]
     pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
         self.world.state().restore_filed(key, value, file)
     }
 
     /// Puts back an [`Image`](crate::Image), before the turns of its log.
+    #[inline]
     pub fn restore_image(
         &mut self,
         log: &str,
@@ -158,6 +161,7 @@ impl Machine {
     }
 
     /// Puts back an [`Image`](crate::Image) whose pages are in a file.
+    #[inline]
     pub fn restore_filed_image(
         &mut self,
         log: &str,
@@ -168,6 +172,7 @@ impl Machine {
     }
 
     /// Puts back a [`Turn`](crate::Turn); those of one log in their order.
+    #[inline]
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         self.world.state().restore_turn(log, did)
     }

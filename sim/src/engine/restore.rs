@@ -39,6 +39,7 @@ impl From<serde_json::Error> for RestoreError {
 
 /// How everything is put back.
 impl State {
+    #[inline]
     pub fn restore_row(
         &mut self,
         kind: &str,
@@ -94,6 +95,7 @@ impl State {
     }
 
     /// Puts back an object of R2 whose bytes are in a file.
+    #[inline]
     pub fn restore_filed(&mut self, key: &str, value: &str, file: u64) -> Result<(), RestoreError> {
         let bucket = key.split_once('/').map_or(key, |(bucket, _)| bucket);
         match self.services.r2.restore_filed(bucket, serde_json::from_str(value)?, file) {
@@ -102,6 +104,7 @@ impl State {
         }
     }
 
+    #[inline]
     pub fn restore_turn(&mut self, log: &str, did: &str) -> Result<(), RestoreError> {
         let unreadable = || RestoreError::Unreadable(format!("the log `{log}`"));
         if let Some(live) = &mut self.live {

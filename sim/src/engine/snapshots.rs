@@ -69,6 +69,7 @@ impl State {
     }
 
     /// Puts back an image whose pages are in a file.
+    #[inline]
     pub fn restore_filed_image(
         &mut self,
         log: &str,
@@ -80,6 +81,7 @@ impl State {
         self.restore_image(log, beside, Whole::File(&path))
     }
 
+    #[inline]
     pub fn restore_image(
         &mut self,
         log: &str,

@@ -91,6 +91,9 @@ impl Trace {
     }
 
     /// Reads what [`Trace::to_jsonl`] wrote.
+    // A server reads histories, and a search does not. `inline` means that this is compiled where it is used: to read
+    // everything that an event can carry takes a quarter of the time that this crate takes otherwise.
+    #[inline]
     pub fn from_jsonl(text: &str) -> Result<Trace, JsonlError> {
         let mut trace = Trace::default();
         let mut numbers: BTreeMap<Arc<str>, usize> = BTreeMap::new();

@@ -42,6 +42,7 @@ impl D1 {
     }
 
     /// Replaces a database, its migrations included. Returns whether there is such a database.
+    #[inline]
     pub(crate) fn load_image(
         &mut self,
         database: &str,
@@ -55,6 +56,7 @@ impl D1 {
     }
 
     /// Writes again what was written down. Returns whether there is such a database.
+    #[inline]
     pub(crate) fn restore_commit(
         &mut self,
         database: &str,

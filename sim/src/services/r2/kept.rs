@@ -128,6 +128,7 @@ impl R2 {
     }
 
     /// Puts an upload back. Returns whether there is such a bucket.
+    #[inline]
     pub(crate) fn restore_upload(
         &mut self,
         bucket: &str,

@@ -43,6 +43,7 @@ impl Workflows {
     }
 
     /// Puts an instance back. Returns whether there is such a workflow.
+    #[inline]
     pub(crate) fn restore_instance(
         &mut self,
         workflow: &str,

@@ -115,7 +115,7 @@ fn checked(
 ) -> Result<(Run, Vec<Violation>), SetupError> {
     let run = play(variant, scenario, source)?;
     let violations = judge(&run);
-    debug_assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
+    assert!(run.end == End::Quiet || !violations.is_empty(), "an unquiet end is a violation");
     Ok((run, violations))
 }
 

@@ -75,7 +75,9 @@ fn arguments(own: impl Iterator<Item = OsString>) -> Vec<OsString> {
 
 /// What to do when the program is nowhere.
 fn missing() -> String {
-    let release = if cfg!(debug_assertions) { "" } else { " --release" };
+    let folder = env::current_exe().ok().and_then(|me| Some(me.parent()?.to_owned()));
+    let release =
+        if folder.is_some_and(|folder| folder.ends_with("debug")) { "" } else { " --release" };
     format!(
         "the program `{PROGRAM}` is neither beside this program nor on the PATH.\n\
          Build it in the folder of the project with `cargo build{release} -p {PROGRAM}`."

@@ -154,7 +154,7 @@ impl Agenda {
         like: impl Fn(&Scheduled, Time) -> bool,
         choose: impl FnOnce(&[&Scheduled]) -> usize,
     ) -> Option<(Time, Scheduled)> {
-        debug_assert!(2 * most <= LOOKED_AT, "enough events are near");
+        assert!(2 * most <= LOOKED_AT, "enough events are near");
         self.refill();
         let last = self.near.len().checked_sub(1)?;
         let mut candidates = vec![last];

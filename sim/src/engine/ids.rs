@@ -13,7 +13,7 @@ macro_rules! id {
         impl $name {
             #[inline(always)]
             pub fn at(index: usize) -> $name {
-                debug_assert!(<$number>::try_from(index).is_ok(), "{index} is too large an index");
+                assert!(<$number>::try_from(index).is_ok(), "{index} is too large an index");
                 $name(index as $number)
             }
 

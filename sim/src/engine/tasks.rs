@@ -151,7 +151,7 @@ impl Tasks {
     pub fn suspend(&mut self, task: TaskId, future: Work<()>, waker: Box<TaskWaker>) -> HostId {
         self.current = None;
         // The slots are empty since `begin_poll`; a plain assignment would have to drop what might be there.
-        debug_assert!(self.futures[task.index()].is_none(), "a task has one future");
+        assert!(self.futures[task.index()].is_none(), "a task has one future");
         self.futures[task.index()].get_or_insert(future);
         self.wakers[task.index()].get_or_insert(waker);
         self[task].host

@@ -80,7 +80,7 @@ impl State {
         };
         let call = self.calls.add(flight);
         let number = self.trace.add_op(op);
-        debug_assert_eq!(call.0, number, "the trace and the calls number alike");
+        assert_eq!(call.0, number, "the trace and the calls number alike");
         call
     }
 

@@ -20,3 +20,7 @@ mod relay;
 mod search;
 mod uploads;
 mod weather;
+
+// As in the program: these tests play as many runs as a search does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -138,6 +138,12 @@ fn a_missing_program_is_told_with_the_command_that_builds_it() {
     let folder = folder_with_thunderhead("inference-missing");
     let (code, stdout, stderr) = run(&folder, "/nowhere", &["classify", "a.png"]);
     assert_eq!((code, stdout.as_str()), (2, ""));
+    assert!(stderr.contains("`cargo build --release -p thunderhead-model`"), "{stderr}");
+    // Where cargo puts what it does not optimise, it puts the other program as well.
+    let debug = folder.join("debug");
+    fs::create_dir(&debug).expect("created");
+    fs::copy(env!("CARGO_BIN_EXE_thunderhead"), debug.join("thunderhead")).expect("copied");
+    let (_, _, stderr) = run(&debug, "/nowhere", &["classify", "a.png"]);
     assert!(stderr.contains("`cargo build -p thunderhead-model`"), "{stderr}");
     for args in [&["--json", "model", "info"][..], &["classify", "a.png", "--json"]] {
         let (code, stdout, _) = run(&folder, "/nowhere", args);

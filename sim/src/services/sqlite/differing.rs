@@ -33,7 +33,8 @@ fn nested(json: &Json) -> bool {
 fn fields(path: &str, old: Option<&Json>, new: Option<&Json>, parts: &mut Vec<String>) {
     match (old, new) {
         (Some(Json::Object(old)), Some(Json::Object(new))) => {
-            for (key, value) in old {
+            // Most of a large document stays as it was: no path is made for that.
+            for (key, value) in old.iter().filter(|(key, value)| new.get(*key) != Some(value)) {
                 fields(&format!("{path}.{key}"), Some(value), new.get(key), parts);
             }
             for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
@@ -41,7 +42,8 @@ fn fields(path: &str, old: Option<&Json>, new: Option<&Json>, parts: &mut Vec<St
             }
         }
         (Some(Json::Array(old)), Some(Json::Array(new))) => {
-            for at in 0..old.len().max(new.len()) {
+            let all = 0..old.len().max(new.len());
+            for at in all.filter(|&at| old.get(at) != new.get(at)) {
                 fields(&format!("{path}[{at}]"), old.get(at), new.get(at), parts);
             }
         }

@@ -16,6 +16,10 @@ use clap::Parser;
 use thunderhead_fuzz::mutation::mutated;
 use thunderhead_fuzz::{ALL, Input, files};
 
+// As in the program whose time and memory are judged here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// An input that takes more time of the processor hangs. A busy machine has no part in that.
 const LONGEST: Duration = Duration::from_secs(5);
 /// So does one that takes more time of the day, whatever it waits for.

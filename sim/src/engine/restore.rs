@@ -38,6 +38,7 @@ impl From<serde_json::Error> for RestoreError {
 }
 
 /// How everything is put back.
+// What reads JSON here and in the services is `inline`, for the reason given at `Trace::from_jsonl`.
 impl State {
     #[inline]
     pub fn restore_row(

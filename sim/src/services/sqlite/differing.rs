@@ -1,6 +1,9 @@
 //! What differs between the old and the new value of a column, for a reader of a history.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::Value;
 
@@ -13,46 +16,75 @@ pub(super) fn parts(column: &str, old: &Value, new: &Value) -> Vec<String> {
     if *old == Value::Null {
         return vec![format!("{column}={}", shown(new))];
     }
-    if let (Value::Text(one), Value::Text(two)) = (old, new) {
-        let parse = |text: &str| serde_json::from_str(text).ok().filter(nested);
-        if let (Some(one), Some(two)) = (parse(one), parse(two)) {
-            let mut parts = Vec::new();
-            fields(column, Some(&one), Some(&two), &mut parts);
-            return parts;
-        }
+    if let (Value::Text(one), Value::Text(two)) = (old, new)
+        && let (Some(one), Some(two)) = (nested(one), nested(two))
+    {
+        let mut parts = Vec::new();
+        fields(column, one, two, DEEPEST, &mut parts);
+        return parts;
     }
     let (from, to) = ends(old, new);
     vec![format!("{column}:{TIED}{from}{TIED}→{TIED}{to}")]
 }
 
-fn nested(json: &Json) -> bool {
-    json.is_object() || json.is_array()
+/// A text as JSON, if that is an object or an array.
+fn nested(text: &str) -> Option<&RawValue> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str(text).ok()
 }
 
-/// Adds a part for each field that differs.
-fn fields(path: &str, old: Option<&Json>, new: Option<&Json>, parts: &mut Vec<String>) {
-    match (old, new) {
-        (Some(Json::Object(old)), Some(Json::Object(new))) => {
-            // Most of a large document stays as it was: no path is made for that.
-            for (key, value) in old.iter().filter(|(key, value)| new.get(*key) != Some(value)) {
-                fields(&format!("{path}.{key}"), Some(value), new.get(key), parts);
-            }
-            for (key, value) in new.iter().filter(|(key, _)| !old.contains_key(*key)) {
-                fields(&format!("{path}.{key}"), None, Some(value), parts);
-            }
-        }
-        (Some(Json::Array(old)), Some(Json::Array(new))) => {
-            let all = 0..old.len().max(new.len());
-            for at in all.filter(|&at| old.get(at) != new.get(at)) {
-                fields(&format!("{path}[{at}]"), old.get(at), new.get(at), parts);
+/// So many levels of a document are opened, each in a call of a function.
+const DEEPEST: usize = 100;
+
+/// Adds a part for each field that differs. Most of a large document stays as it was, and only what does not is parsed.
+fn fields(path: &str, old: &RawValue, new: &RawValue, deep: usize, parts: &mut Vec<String>) {
+    let opened = deep > 0;
+    if let (true, Some(old), Some(mut new)) = (opened, object(old), object(new)) {
+        for (key, value) in old {
+            let path = || format!("{path}.{key}");
+            match new.remove(&key) {
+                Some(new) if new.get() == value.get() => {}
+                Some(new) => fields(&path(), value, new, deep - 1, parts),
+                None => parts.push(gone(&path())),
             }
         }
-        (old, new) if old == new => {}
-        (Some(old), Some(new)) => parts.push(format!("{path}:{TIED}{old}{TIED}→{TIED}{new}")),
-        (None, Some(new)) => parts.push(format!("{path}={new}")),
-        (Some(_), None) => parts.push(format!("{path}{TIED}is{TIED}gone")),
-        (None, None) => {}
+        parts.extend(new.iter().map(|(key, value)| format!("{path}.{key}={}", json(value))));
+    } else if let (true, Some(old), Some(new)) = (opened, array(old), array(new)) {
+        for (at, (old, new)) in old.iter().zip(&new).enumerate() {
+            if old.get() != new.get() {
+                fields(&format!("{path}[{at}]"), old, new, deep - 1, parts);
+            }
+        }
+        let shared = old.len().min(new.len());
+        parts.extend((shared..old.len()).map(|at| gone(&format!("{path}[{at}]"))));
+        let added = new.iter().enumerate().skip(shared);
+        parts.extend(added.map(|(at, value)| format!("{path}[{at}]={}", json(value))));
+    } else {
+        let (old, new) = (json(old), json(new));
+        if old != new {
+            parts.push(format!("{path}:{TIED}{old}{TIED}→{TIED}{new}"));
+        }
     }
+}
+
+fn gone(path: &str) -> String {
+    format!("{path}{TIED}is{TIED}gone")
+}
+
+fn object(json: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
+    json.get().starts_with('{').then(|| serde_json::from_str(json.get()).ok())?
+}
+
+fn array(json: &RawValue) -> Option<Vec<&RawValue>> {
+    json.get().starts_with('[').then(|| serde_json::from_str(json.get()).ok())?
+}
+
+/// A part of a document without the spaces between its values. What nests too deeply to be parsed stays as it is.
+fn json(value: &RawValue) -> String {
+    serde_json::from_str::<Json>(value.get())
+        .map_or_else(|_| value.get().to_string(), |json| json.to_string())
 }
 
 /// Both values, without the beginning that they share when it is long.
@@ -109,10 +141,20 @@ mod tests {
             told(r#"{"a":1,"b":[1,2]}"#, r#"{"b":[1]}"#),
             "value.a is gone value.b[1] is gone"
         );
+        assert_eq!(told("[1]", r#"[ 2, {"a": 3} ]"#), r#"value[0]: 1 → 2 value[1]={"a":3}"#);
         assert_eq!(told(r#"{"a": 1}"#, r#"{"a":1}"#), "");
         assert_eq!(told(r#""accepted""#, r#""active""#), r#"value: "accepted" → "active""#);
         assert_eq!(told("[1]", "none"), "value: [1] → 'none'");
         assert_eq!(parts("value", &Value::Null, &Value::Text("a".into())), ["value='a'"]);
+    }
+
+    #[test]
+    fn a_document_of_any_depth_is_compared() {
+        let nested =
+            |levels: usize, n: u32| format!("{}{n}{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(told(&nested(3, 1), &nested(3, 2)), "value[0][0][0]: 1 → 2");
+        let deep = told(&nested(100_000, 1), &nested(100_000, 2));
+        assert!(deep.starts_with("value[0][0]"), "{}", &deep[..40]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Scenario scripts: read, played, and shown in every format.
 
-use thunderhead_sim::{Script, is_unprintable};
+use thunderhead_sim::{Script, unprintable};
 
 use crate::Input;
 
@@ -55,10 +55,7 @@ pub fn objection(error: &str) -> Result<(), String> {
 
 /// What is printed has no raw characters but line breaks of our own.
 pub fn clean(what: &str, text: &str) -> Result<(), String> {
-    // Histories have megabytes, and lines of ASCII are read at once.
-    let plain = |line: &&str| line.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    let mut others = text.split('\n').filter(|line| !plain(line)).flat_map(str::chars);
-    match others.find(|c| is_unprintable(*c)) {
+    match text.split('\n').find_map(unprintable) {
         Some(c) => Err(format!("{what} has a raw {c:?}")),
         None => Ok(()),
     }

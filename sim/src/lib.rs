@@ -204,7 +204,9 @@ pub use values::body::{Body, BodySource, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
 pub use values::hex::hex;
-pub use values::printable::{is_unprintable, printable, printable_json, printable_lines};
+pub use values::printable::{
+    is_unprintable, printable, printable_json, printable_lines, unprintable,
+};
 pub use values::rng::Rng;
 pub use values::shelf::Shelf;
 pub use values::time::{EPOCH_MS, Time};

@@ -48,8 +48,29 @@ pub fn printable_json(document: &str) -> Cow<'_, str> {
     })
 }
 
+/// The first unprintable character of a text.
+///
+/// ```
+/// use thunderhead_sim::unprintable;
+///
+/// assert_eq!(unprintable("/é → 猫\u{1b}[2J"), Some('\u{1b}'));
+/// assert_eq!(unprintable("/é → 猫"), None);
+/// ```
+pub fn unprintable(text: &str) -> Option<char> {
+    let mut rest = text;
+    // Histories have megabytes, and nearly all of them are ASCII, which is passed over by bytes.
+    while let Some(at) = rest.bytes().position(|byte| !(b' '..=b'~').contains(&byte)) {
+        let c = rest[at..].chars().next()?;
+        if is_unprintable(c) {
+            return Some(c);
+        }
+        rest = &rest[at + c.len_utf8()..];
+    }
+    None
+}
+
 fn escaped(text: &str, escape: impl Fn(char) -> Option<String>) -> Cow<'_, str> {
-    if !text.chars().any(is_unprintable) {
+    if unprintable(text).is_none() {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

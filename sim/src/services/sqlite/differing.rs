@@ -16,56 +16,60 @@ pub(super) fn parts(column: &str, old: &Value, new: &Value) -> Vec<String> {
     if *old == Value::Null {
         return vec![format!("{column}={}", shown(new))];
     }
+    let mut parts = Vec::new();
     if let (Value::Text(one), Value::Text(two)) = (old, new)
-        && let (Some(one), Some(two)) = (nested(one), nested(two))
+        && fields(column, one, two, DEEPEST, &mut parts)
     {
-        let mut parts = Vec::new();
-        fields(column, one, two, DEEPEST, &mut parts);
         return parts;
     }
     let (from, to) = ends(old, new);
     vec![format!("{column}:{TIED}{from}{TIED}→{TIED}{to}")]
 }
 
-/// A text as JSON, if that is an object or an array.
-fn nested(text: &str) -> Option<&RawValue> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
-}
-
 /// So many levels of a document are opened, each in a call of a function.
 const DEEPEST: usize = 100;
 
-/// Adds a part for each field that differs. Most of a large document stays as it was, and only what does not is parsed.
-fn fields(path: &str, old: &RawValue, new: &RawValue, deep: usize, parts: &mut Vec<String>) {
-    let opened = deep > 0;
-    if let (true, Some(old), Some(mut new)) = (opened, object(old), object(new)) {
+/// Adds a part for each field that differs, if both texts are JSON objects or both are arrays.
+fn fields(path: &str, old: &str, new: &str, deep: usize, parts: &mut Vec<String>) -> bool {
+    if deep == 0 {
+        return false;
+    }
+    if let (Some(old), Some(mut new)) = (object(old), object(new)) {
         for (key, value) in old {
             let path = || format!("{path}.{key}");
             match new.remove(&key) {
-                Some(new) if new.get() == value.get() => {}
-                Some(new) => fields(&path(), value, new, deep - 1, parts),
+                Some(new) => field(path, value, new, deep - 1, parts),
                 None => parts.push(gone(&path())),
             }
         }
         parts.extend(new.iter().map(|(key, value)| format!("{path}.{key}={}", json(value))));
-    } else if let (true, Some(old), Some(new)) = (opened, array(old), array(new)) {
-        for (at, (old, new)) in old.iter().zip(&new).enumerate() {
-            if old.get() != new.get() {
-                fields(&format!("{path}[{at}]"), old, new, deep - 1, parts);
-            }
-        }
-        let shared = old.len().min(new.len());
-        parts.extend((shared..old.len()).map(|at| gone(&format!("{path}[{at}]"))));
-        let added = new.iter().enumerate().skip(shared);
-        parts.extend(added.map(|(at, value)| format!("{path}[{at}]={}", json(value))));
-    } else {
-        let (old, new) = (json(old), json(new));
-        if old != new {
-            parts.push(format!("{path}:{TIED}{old}{TIED}→{TIED}{new}"));
-        }
+        return true;
+    }
+    let (Some(old), Some(new)) = (array(old), array(new)) else { return false };
+    for (at, (old, new)) in old.iter().zip(&new).enumerate() {
+        field(|| format!("{path}[{at}]"), old, new, deep - 1, parts);
+    }
+    let shared = old.len().min(new.len());
+    parts.extend((shared..old.len()).map(|at| gone(&format!("{path}[{at}]"))));
+    let added = new.iter().enumerate().skip(shared);
+    parts.extend(added.map(|(at, value)| format!("{path}[{at}]={}", json(value))));
+    true
+}
+
+/// Adds what differs in a field. Most of a large document stays as it was, and is not parsed.
+fn field(
+    path: impl Fn() -> String,
+    old: &RawValue,
+    new: &RawValue,
+    deep: usize,
+    parts: &mut Vec<String>,
+) {
+    if old.get() == new.get() || fields(&path(), old.get(), new.get(), deep, parts) {
+        return;
+    }
+    let (old, new) = (json(old), json(new));
+    if old != new {
+        parts.push(format!("{}:{TIED}{old}{TIED}→{TIED}{new}", path()));
     }
 }
 
@@ -73,12 +77,12 @@ fn gone(path: &str) -> String {
     format!("{path}{TIED}is{TIED}gone")
 }
 
-fn object(json: &RawValue) -> Option<BTreeMap<String, &RawValue>> {
-    json.get().starts_with('{').then(|| serde_json::from_str(json.get()).ok())?
+fn object(text: &str) -> Option<BTreeMap<String, &RawValue>> {
+    text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 
-fn array(json: &RawValue) -> Option<Vec<&RawValue>> {
-    json.get().starts_with('[').then(|| serde_json::from_str(json.get()).ok())?
+fn array(text: &str) -> Option<Vec<&RawValue>> {
+    text.trim_start().starts_with('[').then(|| serde_json::from_str(text).ok())?
 }
 
 /// A part of a document without the spaces between its values. What nests too deeply to be parsed stays as it is.

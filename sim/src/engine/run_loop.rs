@@ -262,17 +262,24 @@ impl State {
         Odds::Rare(self.choices.swarm().rate(Fault::Reorder))
     }
 
-    /// Counts a step. Returns whether there have been too many of them, or too many hosts.
+    /// Counts a step. Returns whether there have been too many of them, too many hosts or too large a history.
     fn step(&mut self) -> bool {
         self.steps = self.steps.wrapping_add(1);
-        (self.steps > self.scenario.max_steps || !limits::HOSTS.allows(self.hosts.len()))
-            && self.live.is_none()
+        (self.steps > self.scenario.max_steps || self.exceeded().is_some()) && self.live.is_none()
+    }
+
+    /// What there is too much of in this run.
+    fn exceeded(&self) -> Option<String> {
+        if !limits::HOSTS.allows(self.hosts.len()) {
+            return Some(format!("a run has at most {} hosts", limits::HOSTS.most));
+        }
+        let words = || format!("a run changes at most {} bytes of rows", limits::ROWS.most);
+        (!limits::ROWS.allows(self.row_bytes)).then(words)
     }
 
     /// Ends a run that does not come to rest; the host that made most calls is named.
     fn livelock(&mut self) -> End {
-        if !limits::HOSTS.allows(self.hosts.len()) {
-            let text = format!("a run has at most {} hosts", limits::HOSTS.most);
+        if let Some(text) = self.exceeded() {
             self.record(Service::Cloud.host(), EventKind::Log { text: text.into() });
         }
         let mut calls = vec![0u32; self.hosts.len()];

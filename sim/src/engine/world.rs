@@ -31,6 +31,7 @@ use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::{EventKind, Trace};
 use crate::scenario::Scenario;
+use crate::services::sqlite::RowChange;
 use crate::values::time::Time;
 
 pub(crate) struct World {
@@ -98,6 +99,8 @@ pub(crate) struct State {
     pub pending_crash: Option<PendingCrash>,
     pub deferred_drops: DeferredDrops,
     pub steps: u32,
+    /// How many bytes the changed rows of the history hold.
+    pub row_bytes: usize,
     pub crashes: u32,
     /// How many unique names have been given out.
     pub unique: u64,
@@ -127,6 +130,7 @@ impl State {
             pending_crash: None,
             deferred_drops: DeferredDrops::default(),
             steps: 0,
+            row_bytes: 0,
             crashes: 0,
             unique: scenario.salt,
             live: None,
@@ -189,6 +193,15 @@ impl State {
     #[inline(always)]
     pub fn record(&mut self, actor: HostId, what: EventKind) {
         self.trace.record(self.now, actor.0, what);
+    }
+
+    /// Records the rows that were changed, if there are any.
+    pub fn record_rows(&mut self, actor: HostId, changes: Vec<RowChange>) {
+        if changes.is_empty() {
+            return;
+        }
+        self.row_bytes += changes.iter().map(RowChange::bytes).sum::<usize>();
+        self.record(actor, EventKind::Rows { changes: changes.into() });
     }
 
     pub fn schedule(&mut self, after: Duration, event: Scheduled) {

@@ -57,6 +57,9 @@ pub const NAME: Limit = Limit::new("bytes of a name or a path", 8_192);
 /// The hosts of a run: services, workers, clients, objects and instances of workflows.
 pub const HOSTS: Limit = Limit::new("hosts of a run", 20_000);
 
+/// What the rows that a run changes hold, as they were and as they are. A history has both.
+pub const ROWS: Limit = Limit::new("bytes of changed rows of a run", 32 << 20);
+
 /// How many bytes these requests send, with all their retries: what [`SENT`] is about.
 pub fn sent(requests: &[ClientRequest]) -> u64 {
     let of = |client: &ClientRequest| {

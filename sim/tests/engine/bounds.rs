@@ -87,3 +87,22 @@ fn a_run_that_makes_ever_more_hosts_is_cut_off_and_says_why() {
     assert_eq!(run.end, End::Livelock);
     assert_eq!(lines(&run, "log"), ["cloud log a run has at most 20000 hosts"]);
 }
+
+#[test]
+fn a_run_that_writes_ever_larger_rows_is_cut_off_and_says_why() {
+    let scenario = Scenario { max_steps: u32::MAX, ..asked_at(Time::ZERO) };
+    let run = play(&scenario, &|cloud| {
+        cloud.d1("db");
+        cloud.worker("web").fetch(|env, _| async move {
+            let db = env.d1("db");
+            db.exec("create table t(list text); insert into t values ('')").await?;
+            loop {
+                let longer = "update t set list = list || hex(zeroblob(50000))";
+                db.prepare(longer).run().await?;
+            }
+        });
+    });
+    let run = run.unwrap();
+    assert_eq!(run.end, End::Livelock);
+    assert_eq!(lines(&run, "log"), ["cloud log a run changes at most 33554432 bytes of rows"]);
+}

@@ -8,7 +8,6 @@ use crate::engine::verdict::Verdict;
 use crate::engine::world::State;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Outcome, Reply};
-use crate::protocol::trace::EventKind;
 use crate::services::ai::{self, Ai};
 use crate::services::{d1, queue, workflow};
 use crate::values::body::Body;
@@ -51,10 +50,7 @@ impl State {
                     _ => None,
                 };
                 let applied = self.services.d1.apply(now, stale.as_ref().unwrap_or(op));
-                if !applied.changes.is_empty() {
-                    let changes = applied.changes.into();
-                    self.record(Service::D1.host(), EventKind::Rows { changes });
-                }
+                self.record_rows(Service::D1.host(), applied.changes);
                 (Service::D1, applied.reply.map(Reply::D1).map_err(Error::D1))
             }
             Op::Kv(op) => {

@@ -33,8 +33,7 @@ impl State {
         }
         match self.hosts.object(host).storage.commit_turn() {
             Err(error) => return self.reset(host, &error.to_string().into(), sent),
-            Ok(changes) if changes.is_empty() => {}
-            Ok(changes) => self.record(host, EventKind::Rows { changes: changes.into() }),
+            Ok(changes) => self.record_rows(host, changes),
         }
         if self.live.is_some() {
             self.note_turn(host);

@@ -47,6 +47,12 @@ impl RowChange {
         find(self.after.as_ref()?, column)
     }
 
+    /// How many bytes the values of the row have, before and after.
+    pub(crate) fn bytes(&self) -> usize {
+        let rows = self.before.iter().chain(&self.after).flatten();
+        rows.map(|(_, value)| value.bytes()).sum()
+    }
+
     /// Which of these rows it changes, each given with the key under which it was last heard of; none when it inserts
     /// one.
     pub fn find<'a>(

@@ -80,6 +80,16 @@ impl<'de> Deserialize<'de> for Real {
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 impl Value {
+    /// How many bytes its text or blob has, and eight for a number.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Value::Null => 0,
+            Value::Integer(_) | Value::Real(_) => 8,
+            Value::Text(text) => text.len(),
+            Value::Blob(blob) => blob.len(),
+        }
+    }
+
     /// The whole number in it, if it is one, whichever way it is stored.
     pub fn as_i64(&self) -> Option<i64> {
         match self {

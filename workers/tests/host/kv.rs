@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use thunderhead_sim::{
-    ClientRequest, EventKind, Fault, FaultSet, Run, Scenario, ScriptedFault, Source, Swarm, Tape,
-    Time, simulate,
+    ClientRequest, EventKind, Fault, FaultSet, Op, Run, Scenario, ScriptedFault, Source, Swarm,
+    Tape, Time, kv, simulate,
 };
 use thunderhead_workers::App;
 
@@ -73,6 +73,40 @@ fn a_stale_list_lacks_the_latest_write_and_a_deleted_key_may_still_be_there() {
     let deleted = [(0, "PUT", "light"), (5, "DELETE", ""), (10, "GET", "")];
     let read = calm(&scenario(&deleted, vec![stale("kv.get settings/theme", 2)]));
     assert_eq!(read[2], r#"200 ["light",[]]"#);
+}
+
+#[test]
+fn a_worker_may_not_see_what_it_has_just_written() {
+    let requests = [(0, "PUT", "light"), (5, "PUT", "dark")];
+    let read = calm(&scenario(&requests, vec![stale("kv.get settings/theme", 1)]));
+    assert_eq!(read[1], r#"200 ["light",["theme"]]"#);
+}
+
+#[test]
+fn a_write_to_a_namespace_may_take_effect_twice() {
+    let twice = ScriptedFault::once(Fault::Duplicate, "kv.put settings/theme");
+    let scenario = scenario(&[(0, "PUT", "light")], vec![twice]);
+    let run = play(&scenario, &Source::Tape(Tape::benign()));
+    let writes = run.trace.effects().filter(|(_, op, _)| matches!(op, Op::Kv(kv::Op::Put { .. })));
+    assert_eq!(writes.count(), 2, "{}", run.trace);
+}
+
+#[test]
+fn a_write_is_refused_with_429_when_a_script_says_so_and_nothing_counts_writes() {
+    let app = load(
+        CONFIG,
+        "export default { async fetch(request, env) {
+           const put = (value) => env.KV.put('k', value).then(() => 'ok', (error) => error.message);
+           return Response.json([await put('a'), await put('b'), await put('c'), await env.KV.get('k')]);
+         } };",
+    );
+    let app = app.unwrap();
+    let fails = ScriptedFault::once(Fault::Fail, "kv.put settings/k");
+    let refused = ScriptedFault { skip: 1, code: Some(429), ..fails };
+    let scenario = scenario(&[(0, "GET", "")], vec![refused]);
+    let tape = Source::Tape(Tape::benign());
+    let run = simulate(&scenario, &tape, &|cloud| app.mount(cloud)).unwrap();
+    assert_eq!(answers(&run), [r#"200 ["ok","KV PUT failed: 429 Too Many Requests","ok","c"]"#]);
 }
 
 #[test]

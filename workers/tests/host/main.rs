@@ -5,9 +5,11 @@
 mod bindings;
 mod ciphers;
 mod determinism;
+mod hibernation;
 mod hostile;
 mod html;
 mod kv;
+mod kv_service;
 mod language;
 mod objects;
 mod outside;

@@ -10,25 +10,29 @@ use thunderhead_sim::{
 
 use crate::support::{fetch, load};
 
-const CONFIG: &str = r#""name": "web",
+pub const CONFIG: &str = r#""name": "web",
     "durable_objects": { "bindings": [{ "name": "ROOM", "class_name": "Room" }] },
     "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Room"] }]"#;
 
 /// How an object accepts a socket so that it may leave memory.
-const HIBERNATES: &str = "async fetch(request) {
+pub const HIBERNATES: &str = "async fetch(request) {
        const { 0: client, 1: server } = new WebSocketPair();
        this.ctx.acceptWebSocket(server, ['all', request.url.split('/').pop()]);
        return new Response(null, { status: 101, webSocket: client });
      }";
 
-/// What a client says to a class with these members, with these faults and crashes.
-fn talk(members: &str, says: &str, faults: Vec<ScriptedFault>, kills: Vec<Kill>) -> Run {
-    let source = format!(
+/// A Worker that gives every request to an object of a class with these members.
+pub fn room(members: &str) -> String {
+    format!(
         "import {{ DurableObject }} from 'cloudflare:workers';
          export class Room extends DurableObject {{ {members} }}
          export default {{ async fetch(request, env) {{ return env.ROOM.getByName('all').fetch(request); }} }};"
-    );
-    play(&source, says, faults, kills)
+    )
+}
+
+/// What a client says to a class with these members, with these faults and crashes.
+pub fn talk(members: &str, says: &str, faults: Vec<ScriptedFault>, kills: Vec<Kill>) -> Run {
+    play(&room(members), says, faults, kills)
 }
 
 fn play(source: &str, says: &str, faults: Vec<ScriptedFault>, kills: Vec<Kill>) -> Run {
@@ -42,13 +46,13 @@ fn play(source: &str, says: &str, faults: Vec<ScriptedFault>, kills: Vec<Kill>) 
 }
 
 /// What the client has received, on all of its connections.
-fn received(run: &Run) -> Vec<String> {
+pub fn received(run: &Run) -> Vec<String> {
     let all = exchanges(&run.trace).filter(|exchange| exchange.from == "client");
     let frames = all.flat_map(|exchange| said(&run.trace, &exchange));
     frames.filter(|said| !said.by_client).map(|said| format!("{:#}", said.frame)).collect()
 }
 
-fn faults(run: &Run) -> Vec<Fault> {
+pub fn faults(run: &Run) -> Vec<Fault> {
     let struck = run.trace.events().iter().filter_map(|event| match event.kind {
         EventKind::Fault { fault, .. } | EventKind::Crash { fault, .. } => Some(fault),
         _ => None,
@@ -102,7 +106,7 @@ fn a_socket_that_is_read_keeps_the_object_in_memory_and_is_lost_when_it_crashes(
     assert_eq!(received(&run), [r#""one 1""#, lost, r#""two 1""#, "1000"]);
 }
 
-const LOGS: &str = "async webSocketMessage(ws, m) { const heard = ((await this.ctx.storage.get('heard')) ?? '') + m; await this.ctx.storage.put('heard', heard); ws.send(heard); }
+pub const LOGS: &str = "async webSocketMessage(ws, m) { const heard = ((await this.ctx.storage.get('heard')) ?? '') + m; await this.ctx.storage.put('heard', heard); ws.send(heard); }
      async webSocketClose(ws, code, reason, clean) { console.log(code, reason, clean, ws.readyState, this.ctx.getWebSockets().length); }";
 
 #[test]

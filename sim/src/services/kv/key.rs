@@ -45,13 +45,23 @@ impl Key {
 
     /// What a location believes that has heard of no write from `unknown` on.
     pub fn believed(&self, now: Time, unknown: Option<u64>) -> Option<Arc<Entry>> {
-        let known = |version: &&Version| unknown.is_none_or(|first| version.number < first);
-        let entry = match self.versions.iter().rev().find(known) {
+        let entry = match self.known(unknown) {
             Some(version) => version.entry.clone(),
             // Before the first write it was not there, which only a location knows that has looked.
             None if self.missed.is_some_and(|at| now < at + STALE_FOR) => None,
             None => self.versions.first().and_then(|version| version.entry.clone()),
         };
         entry.filter(|entry| !entry.has_expired(now))
+    }
+
+    /// What a list has of it that was made without the writes from `unknown` on. Nobody has to look for a key first.
+    pub fn listed(&self, now: Time, unknown: Option<u64>) -> Option<Arc<Entry>> {
+        self.known(unknown)?.entry.clone().filter(|entry| !entry.has_expired(now))
+    }
+
+    /// The latest version before `unknown`.
+    fn known(&self, unknown: Option<u64>) -> Option<&Version> {
+        let known = |version: &&Version| unknown.is_none_or(|first| version.number < first);
+        self.versions.iter().rev().find(known)
     }
 }

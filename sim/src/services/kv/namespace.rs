@@ -97,7 +97,7 @@ impl Namespace {
         let keys = self.keys.range::<str, _>((from, Bound::Unbounded));
         let mut found =
             keys.take_while(|(name, _)| name.starts_with(prefix)).filter_map(|(name, key)| {
-                let entry = key.believed(now, unknown)?;
+                let entry = key.listed(now, unknown)?;
                 let (expiration, metadata) = (entry.expiration, entry.metadata.clone());
                 Some(Listed { name: name.clone(), expiration, metadata })
             });

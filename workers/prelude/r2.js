@@ -102,6 +102,11 @@ function condition(onlyIf) {
   };
 }
 
+// A class that does not exist is taken as the usual one.
+function storageClass(given) {
+  return ["Standard", "InfrequentAccess"].includes(given) ? given : undefined;
+}
+
 function httpMetadata(given) {
   if (given === undefined || given === null) return {};
   if (given instanceof Headers) return { headers: [...given] };
@@ -175,7 +180,7 @@ export class R2Bucket {
       onlyIf: condition(options?.onlyIf),
       httpMetadata: httpMetadata(options?.httpMetadata),
       customMetadata: customMetadata(options?.customMetadata),
-      storageClass: ["Standard", "InfrequentAccess"].includes(options?.storageClass) ? options.storageClass : undefined,
+      storageClass: storageClass(options?.storageClass),
       checksums: checksums(options ?? {}),
     };
     const { reply } = await this.#ask("put", { key: String(key), body: "", options: asked }, bytes);
@@ -200,7 +205,7 @@ export class R2Bucket {
     return { objects: objects.map((object) => new HeadResult(object)), truncated, cursor: truncated ? next : undefined, delimitedPrefixes };
   }
   async createMultipartUpload(key, options = {}) {
-    const asked = { httpMetadata: httpMetadata(options?.httpMetadata), customMetadata: customMetadata(options?.customMetadata), storageClass: options?.storageClass };
+    const asked = { httpMetadata: httpMetadata(options?.httpMetadata), customMetadata: customMetadata(options?.customMetadata), storageClass: storageClass(options?.storageClass) };
     const { reply } = await this.#ask("createMultipartUpload", { key: String(key), options: asked });
     return this.resumeMultipartUpload(reply.multipartUpload.key, reply.multipartUpload.uploadId);
   }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use thunderhead_sim::{Scenario, Source, Tape, simulate};
+use thunderhead_sim::{
+    ClientRequest, Fault, Scenario, ScriptedFault, Source, Tape, Time, simulate,
+};
 use thunderhead_workers::Worker;
 
 use crate::support::{answers, fetch, load, play};
@@ -27,6 +29,18 @@ fn a_bucket_stores_reads_lists_and_deletes() {
         said,
         r#"200 ["4a4be40c96ac6314e91d93f38043a634","eo","text/plain","ann",null,["a/cat"],null,null,true]"#
     );
+}
+
+#[test]
+fn a_storage_class_that_does_not_exist_is_taken_as_the_usual_one() {
+    let said = fetch(
+        R2,
+        "const put = async (storageClass) => (await env.B.put('a', 'x', { storageClass })).storageClass;
+         const upload = await env.B.createMultipartUpload('b', { storageClass: 'Bogus' });
+         const { storageClass } = await upload.complete([await upload.uploadPart(1, 'x')]);
+         return Response.json([await put('Bogus'), await put('InfrequentAccess'), storageClass]);",
+    );
+    assert_eq!(said, r#"200 ["Standard","InfrequentAccess","Standard"]"#);
 }
 
 #[test]
@@ -61,6 +75,34 @@ fn a_database_binds_values_and_answers_with_rows() {
             r#"200 [1,{rows},3,[["name"],["cat"],["dog"]],"D1_ERROR: no such table: gone: SQLITE_ERROR"]"#
         )
     );
+}
+
+#[test]
+fn what_a_database_measures_is_always_the_same() {
+    let said = fetch(
+        D1,
+        "const { meta } = await env.DB.prepare('select 1').all();
+         const { duration, timings, served_by, size_after, total_attempts } = meta;
+         return Response.json([duration, timings, served_by, size_after, total_attempts]);",
+    );
+    assert_eq!(said, r#"200 [0,{"sql_duration_ms":0},"thunderhead",0,1]"#);
+}
+
+/// A system in Rust may write twice: that is a test of the service.
+#[test]
+fn a_write_of_a_worker_to_a_database_never_takes_effect_twice() {
+    let source = "export default { async fetch(request, env) {
+        await env.DB.exec('create table pets (name text)');
+        await env.DB.prepare('insert into pets values (?)').bind('cat').run();
+        return Response.json(await env.DB.prepare('select count(*) from pets').raw());
+      } };";
+    let app = load(D1, source).unwrap();
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let faults = vec![ScriptedFault::once(Fault::Duplicate, "d1.run")];
+    let scenario = Scenario { requests, faults, ..Scenario::default() };
+    let tape = Source::Tape(Tape::benign());
+    let run = simulate(&scenario, &tape, &|cloud| app.mount(cloud)).unwrap();
+    assert_eq!(answers(&run), ["200 [[1]]"]);
 }
 
 const QUEUE: &str = r#""name": "web",

@@ -74,6 +74,18 @@ fn a_host_answers_as_described_and_one_that_is_not_is_told_of() {
 }
 
 #[test]
+fn a_request_outside_that_asks_for_a_socket_is_answered_without_one() {
+    let source = "export default { async fetch() {
+          const response = await fetch('https://chat.example.com/', { headers: { Upgrade: 'websocket' } });
+          return Response.json([response.status, response.webSocket]);
+        } };";
+    let app = Arc::unwrap_or_clone(load("\"name\": \"web\"", source).unwrap());
+    let worker = Worker::new(app, Some("GET /\n")).unwrap();
+    let run = play(&worker, &Source::Tape(Tape::benign()));
+    assert_eq!(answers(&run), ["200 [200,null]"]);
+}
+
+#[test]
 fn a_host_has_moods_in_a_storm() {
     let worker = worker();
     let swarm = Swarm::calm().with(Fault::Mood, 700);

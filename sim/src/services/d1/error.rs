@@ -100,7 +100,7 @@ impl From<sqlite::Error> for Error {
 
 /// The passing failures of D1, as its documentation lists them.
 ///
-/// After any of the first five the caller cannot know whether a write took effect.
+/// After any but the last two the caller cannot know whether a write took effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Transient {

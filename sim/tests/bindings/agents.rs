@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod differences;
 mod support;
 
 use std::time::Duration;
@@ -157,44 +158,48 @@ fn a_crash_between_create_and_insert_leaves_an_instance_that_nobody_can_steer() 
 #[test]
 fn a_callback_that_overtakes_the_insert_leaves_the_row_queued_for_good() {
     let slow_answer = Weather::tape(&["latency BOARD:b>workflow.create #2 = 5/6"]);
-    let run = play(slow_answer, complete, |env| async move {
-        say(&env, "run", "a").await;
-        seconds(&env, 3600).await;
-        let instance = env.workflow("W").get("a").await.unwrap();
-        env.log(instance.status().await.unwrap().status.to_string());
-        say(&env, "row", "a").await;
-    });
-    let hook = r#"hook a complete "done", row no row"#;
-    assert_eq!(log(&run), [hook, "run: a", "complete", "row: queued"]);
+    for weather in [slow_answer, late_reply("BOARD:b>workflow.create")] {
+        let run = play(weather, complete, |env| async move {
+            say(&env, "run", "a").await;
+            seconds(&env, 3600).await;
+            let instance = env.workflow("W").get("a").await.unwrap();
+            env.log(instance.status().await.unwrap().status.to_string());
+            say(&env, "row", "a").await;
+        });
+        let hook = r#"hook a complete "done", row no row"#;
+        assert_eq!(log(&run), [hook, "run: a", "complete", "row: queued"]);
+    }
 }
 
 #[test]
 fn a_status_that_comes_late_undoes_a_row_that_had_ended() {
     let slow_answer = Weather::tape(&["latency BOARD:b>workflow.status #2 = 5/6"]);
-    let run = play(slow_answer, complete_when_told, |env| async move {
-        say(&env, "run", "a").await;
-        seconds(&env, 1).await;
-        let asked = env.spawn({
-            let env = env.clone();
-            async move { say(&env, "status", "a").await }
+    for weather in [slow_answer, late_reply("BOARD:b>workflow.status")] {
+        let run = play(weather, complete_when_told, |env| async move {
+            say(&env, "run", "a").await;
+            seconds(&env, 1).await;
+            let asked = env.spawn({
+                let env = env.clone();
+                async move { say(&env, "status", "a").await }
+            });
+            env.sleep(Duration::from_millis(10)).await;
+            go(&env, "a").await;
+            asked.await;
+            seconds(&env, 3600).await;
+            say(&env, "row", "a").await;
+            say(&env, "status", "a").await;
+            say(&env, "row", "a").await;
         });
-        env.sleep(Duration::from_millis(10)).await;
-        go(&env, "a").await;
-        asked.await;
-        seconds(&env, 3600).await;
-        say(&env, "row", "a").await;
-        say(&env, "status", "a").await;
-        say(&env, "row", "a").await;
-    });
-    let expected = [
-        "run: a",
-        r#"hook a complete "done", row complete ended"#,
-        "status: running",
-        "row: running",
-        "status: complete",
-        "row: complete ended",
-    ];
-    assert_eq!(log(&run), expected, "{}", run.trace);
+        let expected = [
+            "run: a",
+            r#"hook a complete "done", row complete ended"#,
+            "status: running",
+            "row: running",
+            "status: complete",
+            "row: complete ended",
+        ];
+        assert_eq!(log(&run), expected, "{}", run.trace);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod alarms;
 mod conformance;
 mod gates;
+mod lives;
 mod lost_turns;
 mod order;
 mod probe;

@@ -271,6 +271,26 @@ fn what_a_consumer_has_spawned_ends_with_its_batch() {
     assert_eq!(lines(&run, "not awaited"), [format!("worker log {ONE_ENDED}")], "{}", run.trace);
 }
 
+#[test]
+fn what_a_machine_and_a_host_outside_have_spawned_goes_on() {
+    let run = simulate(&Scenario::default(), &Source::Tape(Tape::benign()), &|cloud| {
+        let handler = |env: Env, _request: Request| async move {
+            drop(env.spawn(later(env.clone(), 100, "still there")));
+            Ok(Response::new(200, ""))
+        };
+        cloud.machine("browser").fetch(handler);
+        cloud.outside("provider", handler);
+        cloud.client("caller", |env| async move {
+            for host in ["browser", "provider"] {
+                env.fetch(host, Request::new("GET", "/", "")).await.unwrap();
+            }
+        });
+    });
+    let run = run.unwrap();
+    assert_eq!(count(&run, "still there"), 2, "{}", run.trace);
+    assert_eq!(count(&run, "not awaited"), 0, "{}", run.trace);
+}
+
 /// An object that begins work which its handlers do not await.
 struct Busy {
     ctx: ObjectState,

@@ -3,8 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod codes;
 mod durable;
 mod support;
+mod unpublished;
 
 use std::time::Duration;
 

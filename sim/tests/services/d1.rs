@@ -4,3 +4,4 @@ mod conformance;
 mod migrations;
 mod sessions;
 mod support;
+mod unpublished;

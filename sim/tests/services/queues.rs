@@ -7,3 +7,4 @@ mod delivery;
 mod driver;
 mod limits;
 mod model;
+mod unpublished;

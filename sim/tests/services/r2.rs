@@ -7,3 +7,4 @@ mod notifications;
 mod reads;
 mod rules;
 mod support;
+mod unpublished;

@@ -1,4 +1,5 @@
 //! SQLite under D1 and storage: which rows changed, and the pool of connections.
 
 mod capture;
+mod differences;
 mod pooling;

@@ -6,3 +6,4 @@ mod driver;
 mod model;
 mod rules;
 mod steps;
+mod unpublished;

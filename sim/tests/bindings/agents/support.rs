@@ -69,6 +69,11 @@ impl DurableObject for Board {
                 Ok(Body::empty())
             }
             "run" => self.run(text).await,
+            "run with" => {
+                let options = RunWorkflowOptions { id: Some("a".into()), ..Default::default() };
+                let params = serde_json::from_str(text).unwrap();
+                self.agent.run_workflow("W", params, options).await.map(Body::from)
+            }
             "row" => self.row(text),
             "info" => Ok(Body::from(format!("{:?}", self.agent.get_workflow(text)?.unwrap()))),
             "status" => {
@@ -109,6 +114,12 @@ impl Weather {
     pub fn tape(tape: &'static [&'static str]) -> Weather {
         Weather { tape, ..Weather::default() }
     }
+}
+
+/// The first answer to such a call comes after five seconds.
+pub fn late_reply(call: &str) -> Weather {
+    let by = Some(Duration::from_secs(5));
+    Weather::rule(ScriptedFault { by, ..ScriptedFault::once(Fault::LateReply, call) })
 }
 
 /// Runs a workflow `W` and a client beside the agent `BOARD:b`.

@@ -1,4 +1,5 @@
-//! Alarms that are delivered twice, of which the first copy dies: the copy that ends well has run the alarm.
+//! When an alarm is tried again, and alarms that are delivered twice, of which the first copy dies: the copy that ends
+//! well has run the alarm.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -40,7 +41,8 @@ impl DurableObject for Bell {
             storage.put("set", "once")?;
             storage.set_alarm(self.env.now() + PAUSE)?;
         }
-        if method.text().unwrap().contains("throws") && retries == 0 {
+        let always = method.text().unwrap().contains("always");
+        if always || method.text().unwrap().contains("throws") && retries == 0 {
             return Err(Error::app("not yet"));
         }
         Ok(())
@@ -92,4 +94,38 @@ fn an_alarm_that_the_surviving_copy_has_set_goes_off() {
 fn an_alarm_of_which_both_copies_fail_is_tried_again() {
     let rings = rings("slow, throws");
     assert_eq!(rings, ["rings at 1 s, retry 0", "rings at 1 s, retry 0", "rings at 15 s, retry 2"]);
+}
+
+/// The milliseconds between the deliveries of an alarm that always fails.
+fn pauses(tape: &[&str]) -> Vec<u64> {
+    let tape = Tape(tape.iter().map(|choice| choice.parse().unwrap()).collect());
+    let run = simulate(&Scenario::default(), &Source::Tape(tape), &|cloud| {
+        cloud.durable_object::<Bell>("BELL");
+        cloud.client("alice", |env| async move {
+            let bell = env.durable_object("BELL").get_by_name("one");
+            bell.rpc("always throws", "").await.unwrap();
+        });
+    });
+    let run = run.unwrap();
+    let began = run.trace.events().iter().filter_map(|event| match event.kind {
+        EventKind::Begin { call } => {
+            matches!(run.trace.op(call), Op::Alarm { .. }).then(|| event.at.as_ms())
+        }
+        _ => None,
+    });
+    let began: Vec<u64> = began.collect();
+    began.windows(2).map(|pair| pair[1] - pair[0]).collect()
+}
+
+#[test]
+fn an_alarm_is_tried_again_after_two_seconds_doubling_and_up_to_a_quarter_more() {
+    // Each delivery travels for a millisecond.
+    assert_eq!(pauses(&[]), [2_001, 4_001, 8_001, 16_001, 32_001, 64_001]);
+    let drawn = pauses(&[
+        "jitter BELL:one #1 = 4/5",
+        "jitter BELL:one #2 = 3/5",
+        "jitter BELL:one #3 = 2/5",
+        "jitter BELL:one #4 = 1/5",
+    ]);
+    assert_eq!(drawn[..4], [2_501, 4_751, 9_001, 17_001]);
 }

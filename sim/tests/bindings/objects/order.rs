@@ -273,6 +273,7 @@ fn bcw_timeout_30s() {
         env.sleep(Duration::from_millis(100)).await;
         let queued = object_error(stub(&env, "x").rpc("say", "never said").await);
         let stuck = object_error(stuck.await);
+        assert_eq!(env.now().as_ms() / 1_000, 30);
         assert_eq!(stuck, queued);
         assert!(stuck.durable_object_reset && stuck.overloaded, "{stuck:?}");
         assert!(stuck.to_string().contains("waited for too long"), "{stuck}");

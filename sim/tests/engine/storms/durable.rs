@@ -233,6 +233,22 @@ fn an_object_that_dies_keeps_its_earlier_turns_loses_the_last_and_leaves_a_dead_
     assert_eq!(drawn.trace, asked.trace);
 }
 
+#[test]
+fn a_turn_that_writes_nothing_does_not_count_among_those_that_are_lost() {
+    let run = raise(vec![loses_second_turn()], &|cloud| {
+        cloud.durable_object::<Thing>("THING");
+        cloud.client("alice", |env| async move {
+            for _ in 0..3 {
+                thing(&env).rpc("read", "").await.unwrap();
+            }
+            thing(&env).rpc("two turns", "").await.unwrap_err();
+            let kept = thing(&env).rpc("read", "").await.unwrap();
+            env.log(kept.text().unwrap());
+        });
+    });
+    assert_eq!(log(&run), ["1 0"], "{}", run.trace);
+}
+
 // F23
 #[test]
 fn a_call_is_let_in_while_an_object_waits_for_a_workflow_to_be_created() {

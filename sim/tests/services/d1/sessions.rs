@@ -167,6 +167,50 @@ fn several_statements_in_one_text_are_all_or_nothing() {
     assert_eq!(db.value(COUNT), int(0));
 }
 
+/// `OR FAIL` fails without undoing, and what fails is not in the log.
+#[test]
+fn rows_that_or_fail_has_kept_are_missing_on_replicas() {
+    let mut db = written(0);
+    db.run("insert or fail into t(n) values(1), (2), (1)", &[]).unwrap_err();
+    assert_eq!(db.value(COUNT), int(2));
+    for n in [3, 4] {
+        db.run("insert into t(n) values(?)", &[int(n)]).unwrap();
+    }
+    assert_eq!(count(&mut db, &mut unconstrained(), 0), 4);
+    assert_eq!(count(&mut db, &mut unconstrained(), 1), 1);
+}
+
+#[test]
+fn the_last_row_id_on_a_replica_is_that_of_the_last_insert_there() {
+    let mut db = written(5);
+    let mut last = |lag: u64| {
+        let op = Op::all("db", stmt(COUNT)).in_session(&unconstrained());
+        let reply = db.reply(op.read_from(ReadFrom::Replica { lag })).unwrap();
+        result(reply.answer).meta.last_row_id
+    };
+    assert_eq!([last(0), last(2), last(1)], [4, 2, 3]);
+}
+
+#[test]
+fn a_bookmark_moves_with_what_changes_a_row_or_the_schema() {
+    let mut db = Db::new();
+    let session = Session::new(Constraint::FirstPrimary);
+    let mut position = |op: Op| {
+        let reply = db.reply(op.in_session(&session)).unwrap();
+        reply.bookmark.unwrap().position()
+    };
+    let run = |sql: &str| Op::run("db", stmt(sql));
+    assert_eq!(position(run("select 1")), 0);
+    assert_eq!(position(run("create table t(n)")), 1);
+    assert_eq!(position(run("insert into t values(1)")), 2);
+    assert_eq!(position(run("update t set n = 2 where n = 9")), 2);
+    let batch = [stmt("insert into t values(2)"), stmt("insert into t values(3)")];
+    assert_eq!(position(Op::batch("db", batch)), 3);
+    assert_eq!(position(Op::batch("db", [stmt("select 1"), stmt(COUNT)])), 3);
+    let exec = Op::exec("db", "insert into t values(4)\ninsert into t values(5)");
+    assert_eq!(position(exec), 4);
+}
+
 #[test]
 fn databases_do_not_know_each_other() {
     let mut d1 = D1::new();

@@ -13,16 +13,16 @@ use thunderhead_sim::queue::{
 const OK: BatchOutcome = BatchOutcome::Ok;
 const MINUTE: Duration = Duration::from_secs(60);
 
-fn at(seconds: u64) -> Time {
+pub fn at(seconds: u64) -> Time {
     Time::ZERO + Duration::from_secs(seconds)
 }
 
-fn no_wait() -> ConsumerConfig {
+pub fn no_wait() -> ConsumerConfig {
     ConsumerConfig { max_batch_timeout: Duration::ZERO, ..ConsumerConfig::default() }
 }
 
 /// Queues of these settings by name, in the order of their ids.
-fn queues<const N: usize>(consumers: [(&str, ConsumerConfig); N]) -> (Queues, [QueueId; N]) {
+pub fn queues<const N: usize>(consumers: [(&str, ConsumerConfig); N]) -> (Queues, [QueueId; N]) {
     let mut queues = Queues::default();
     let ids = consumers.map(|(name, config)| {
         queues.create(name, QueueConfig::default()).unwrap();
@@ -32,16 +32,16 @@ fn queues<const N: usize>(consumers: [(&str, ConsumerConfig); N]) -> (Queues, [Q
     (queues, ids)
 }
 
-fn send(queues: &mut Queues, now: Time, queue: &str, words: &[&str]) {
+pub fn send(queues: &mut Queues, now: Time, queue: &str, words: &[&str]) {
     let requests = words.iter().map(|word| MessageBody::text(word).into()).collect();
     queues.apply(now, &Op::send_batch(queue, requests)).unwrap();
 }
 
-fn take(queues: &mut Queues, now: Time, queue: QueueId) -> Batch {
+pub fn take(queues: &mut Queues, now: Time, queue: QueueId) -> Batch {
     queues.take(now, queue, &mut |_| 0).expect("a batch is ready")
 }
 
-fn ok() -> BatchResult {
+pub fn ok() -> BatchResult {
     BatchResult::unmarked(OK)
 }
 

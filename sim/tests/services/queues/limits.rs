@@ -75,6 +75,27 @@ fn a_delay_is_at_most_86_400_seconds() {
 }
 
 #[test]
+fn a_v8_body_counts_the_bytes_that_were_given() {
+    let clone = |count: usize| MessageBody::v8(vec![0; count]);
+    assert_eq!(clone(3).len(), 3);
+    assert_eq!(code(&Op::send("q", clone(128_000))), None);
+    assert_eq!(code(&Op::send("q", clone(128_001))), Some(10204));
+}
+
+#[test]
+fn a_batch_is_tested_for_its_count_its_delay_each_message_and_its_bytes_in_this_order() {
+    let (large, held) = (text(128_001), text(1).delayed(86_401));
+    let many = vec![large.clone(); 101];
+    assert_eq!(code(&send_batch(many, Some(86_401))), Some(10206));
+    let three = vec![held.clone(), large.clone(), large.clone()];
+    assert_eq!(code(&send_batch(three.clone(), Some(86_401))), Some(10202));
+    assert_eq!(code(&send_batch(three, None)), Some(10203), "the first message is held too long");
+    assert_eq!(code(&send_batch(vec![large.clone(), held, large], None)), Some(10204));
+    let full = text(128_000);
+    assert_eq!(code(&send_batch(vec![full.clone(), full, text(1)], None)), Some(10205));
+}
+
+#[test]
 fn a_batch_that_is_refused_leaves_nothing_behind() {
     let mut queues = queues();
     let refused = send_batch(vec![text(1), text(128_001)], None);
@@ -156,6 +177,15 @@ fn settings_are_held_to_the_platforms_ranges() {
 }
 
 #[test]
+fn settings_left_out_are_those_of_production_or_of_the_emulator() {
+    let numbers = |config: &ConsumerConfig| {
+        (config.max_batch_size, config.max_batch_timeout.as_secs(), config.max_retries)
+    };
+    assert_eq!(numbers(&ConsumerConfig::default()), (10, 5, 3));
+    assert_eq!(numbers(&ConsumerConfig::miniflare()), (5, 1, 2));
+}
+
+#[test]
 fn a_queue_is_created_once_with_a_name_and_sane_times() {
     let seconds = Duration::from_secs;
     let create = |name: &str, config: QueueConfig| {
@@ -188,6 +218,14 @@ fn errors_end_with_their_code_and_say_whether_to_try_again() {
 }
 
 #[test]
+fn overload_a_full_queue_and_an_unknown_failure_pass_by_themselves() {
+    let codes = [10201, 10202, 10203, 10204, 10205, 10206, 10250, 10251, 10252, 10253, 15000];
+    let transient = codes.into_iter().filter(|code| Error::service(*code).is_transient());
+    assert_eq!(transient.collect::<Vec<u32>>(), [10250, 10251, 15000]);
+    assert_eq!(transient_errors(), [10250, 10251, 15000]);
+}
+
+#[test]
 fn production_counts_every_message_that_is_not_settled() {
     let mut queues = queues();
     let q = queues.queue_id("q").unwrap();
@@ -201,6 +239,26 @@ fn production_counts_every_message_that_is_not_settled() {
     let expected =
         Metrics { backlog_count: 1, backlog_bytes: 3, oldest_message_timestamp: Some(Time::ZERO) };
     assert_eq!(left, expected);
+}
+
+#[test]
+fn the_emulator_counts_only_what_it_could_deliver_now() {
+    let mut queues = Queues::default();
+    queues.create("q", QueueConfig::miniflare()).unwrap();
+    queues.set_consumer("q", ConsumerConfig::default()).unwrap();
+    let backlog = |queues: &mut Queues, ms: u64| {
+        let metrics = queues.apply(Time::from_ms(ms), &Op::metrics("q")).unwrap().metrics();
+        (metrics.backlog_count, metrics.backlog_bytes)
+    };
+    queues.apply(Time::ZERO, &send(text(3).delayed(60))).unwrap();
+    assert_eq!(backlog(&mut queues, 0), (0, 0), "it is delayed");
+    let sent = queues.apply(Time::ZERO, &send(text(2))).unwrap().metrics();
+    assert_eq!(sent, Metrics::default(), "it is being sent");
+    assert_eq!(backlog(&mut queues, 0), (1, 2));
+    let q = queues.queue_id("q").unwrap();
+    queues.take(Time::from_ms(5_000), q, &mut |_| 0).unwrap();
+    assert_eq!(backlog(&mut queues, 5_000), (0, 0), "it is in delivery");
+    assert_eq!(backlog(&mut queues, 60_000), (1, 3));
 }
 
 #[test]

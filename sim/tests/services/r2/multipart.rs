@@ -149,6 +149,17 @@ fn parts_are_at_least_as_long_as_the_bucket_says() {
 }
 
 #[test]
+fn a_part_but_the_last_has_five_mebibytes_at_least() {
+    let mut r2 = Store::new();
+    let upload = Upload::new(&mut r2, "mpl");
+    let (small, last) = (upload.part(&mut r2, 1, big(M - 1)), upload.part(&mut r2, 2, "x"));
+    let error = upload.complete(&mut r2, &[&small, &last]).unwrap_err();
+    assert_eq!(error.code(), Some(10011));
+    let enough = upload.part(&mut r2, 1, big(M));
+    assert_eq!(upload.complete(&mut r2, &[&enough, &last]).unwrap().size, 5_242_881);
+}
+
+#[test]
 fn multipart_single_small_part() {
     let mut r2 = Store::new();
     let upload = Upload::new(&mut r2, "mps");
@@ -279,4 +290,58 @@ fn an_upload_belongs_to_its_key() {
     let stranger = Upload { key: "yours".into(), id: upload.id.clone() };
     let error = stranger.try_part(&mut r2, 1, "x").unwrap_err().to_string();
     assert_eq!(error, format!("uploadPart: {GONE}"));
+}
+
+#[test]
+fn an_upload_of_seven_days_ago_takes_no_part() {
+    let mut r2 = Store::new();
+    let upload = Upload::new(&mut r2, "late");
+    r2.wait(7 * 24 * 60 * 60 * 1000 - 1);
+    assert_eq!(upload.part(&mut r2, 1, "x").part_number, 1);
+    r2.wait(1);
+    let error = upload.try_part(&mut r2, 2, "x").unwrap_err().to_string();
+    assert_eq!(error, format!("uploadPart: {GONE}"));
+}
+
+#[test]
+fn too_much_metadata_is_refused_when_an_upload_begins() {
+    let mut r2 = Store::new();
+    let with = |bytes: usize| MultipartOptions {
+        custom_metadata: map(&[("k", &"v".repeat(bytes - 1))]),
+        ..MultipartOptions::default()
+    };
+    Upload::with(&mut r2, "mpm", with(8192));
+    let options = Arc::new(with(8193));
+    let op = Op::CreateMultipartUpload { bucket: BUCKET.into(), key: "mpm".into(), options };
+    assert_eq!(
+        r2.call(op).unwrap_err().to_string(),
+        "createMultipartUpload: Your metadata headers exceed the maximum allowed metadata size. \
+         (10012)"
+    );
+}
+
+#[test]
+fn a_copy_has_the_md5_of_its_bytes_the_metadata_of_its_source_and_a_version_of_its_own() {
+    let mut r2 = Store::new();
+    let options = MultipartOptions {
+        custom_metadata: map(&[("a", "1")]),
+        http_metadata: HttpMetadata { content_type: Some("x/y".into()), ..Default::default() },
+        ..MultipartOptions::default()
+    };
+    let upload = Upload::with(&mut r2, "source", options);
+    let part = upload.part(&mut r2, 1, "hello");
+    let source = upload.complete(&mut r2, &[&part]).unwrap();
+    assert!(source.etag.ends_with("-1"), "{}", source.etag);
+    r2.call(Op::Copy {
+        bucket: BUCKET.into(),
+        key: "copy".into(),
+        source_bucket: BUCKET.into(),
+        source_key: "source".into(),
+    })
+    .unwrap();
+    let copy = r2.head("copy").unwrap();
+    assert_eq!(&*copy.etag, "5d41402abc4b2a76b9719d911017c592");
+    assert_eq!(copy.http_metadata, source.http_metadata);
+    assert_eq!(copy.custom_metadata, source.custom_metadata);
+    assert_ne!(copy.version, source.version);
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::{
-    ACCOUNT, BucketConfig, Conditional, ConfigError, EventType, MultipartOptions, Notification, Op,
-    Options, ParseError, PutOptions, R2, Reply, Rule,
+    ACCOUNT, BucketConfig, Conditional, ConfigError, Date, EventType, MultipartOptions,
+    Notification, Op, Options, ParseError, PutOptions, R2, Reply, Rule,
 };
 
 use super::support::{BUCKET, Store};
@@ -104,6 +104,15 @@ fn identical_bytes_are_told_again_and_may_share_the_time() {
     r2.put("same", "hello");
     r2.put("same", "hello");
     assert_eq!(r2.notified[0], r2.notified[1]);
+}
+
+#[test]
+fn an_event_has_the_moment_at_which_its_object_was_uploaded() {
+    let mut r2 = everything();
+    r2.wait(7);
+    let object = r2.put("a", "x");
+    assert_eq!(object.uploaded, r2.now);
+    assert_eq!(r2.notified[0].event.event_time, Date::from(object.uploaded));
 }
 
 #[test]

@@ -147,3 +147,35 @@ fn kv_basic() {
     assert_eq!(found, [("a".into(), "1".into()), ("b".into(), "2".into())]);
     assert_eq!(storage.delete_multiple(&["a", "b", "c"]), 2);
 }
+
+#[test]
+fn the_value_of_a_key_is_bytes_of_any_kind() {
+    let mut storage = Storage::new(0);
+    let bytes = Body::from(vec![0xff, 0x00, 0x01]);
+    storage.put("k", bytes.clone()).unwrap();
+    assert_eq!(storage.get("k"), Some(bytes));
+}
+
+#[test]
+fn the_rows_of_a_cursor_do_not_change_with_what_is_written_later() {
+    let mut storage = with_table();
+    run(&mut storage, "insert into t values(1), (2)");
+    let mut cursor = storage.sql().exec("select a from t", &[]).unwrap();
+    run(&mut storage, "insert into t values(3)");
+    run(&mut storage, "delete from t where a = 2");
+    let rows: Vec<Vec<Value>> = cursor.raw().collect();
+    assert_eq!(rows, [[Value::Integer(1)], [Value::Integer(2)]]);
+}
+
+#[test]
+fn a_turn_that_leaves_a_foreign_key_broken_is_lost_with_an_internal_error() {
+    let mut storage = Storage::new(0);
+    run(&mut storage, "create table p(id integer primary key)");
+    run(&mut storage, "create table c(p references p deferrable initially deferred)");
+    storage.commit_turn().unwrap();
+    run(&mut storage, "insert into c values(1)");
+    storage.put("k", "v").unwrap();
+    assert_eq!(storage.commit_turn().unwrap_err().to_string(), "internal error");
+    assert!(run(&mut storage, "select * from c").is_empty());
+    assert_eq!(storage.get("k"), None);
+}

@@ -12,19 +12,19 @@ use thunderhead_sim::{Body, Time};
 
 use super::driver::{Driver, Replay, Stop, caught, hold, line, slow};
 
-fn ms(ms: u64) -> Duration {
+pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
 /// A driver whose body is the test itself, by hand.
-fn by_hand(config: WorkflowConfig) -> Driver {
+pub fn by_hand(config: WorkflowConfig) -> Driver {
     let mut driver = Driver::new(config, |_| Err(Stop::Parked));
     driver.create("i").unwrap();
     driver.run_for(0);
     driver
 }
 
-fn begin(driver: &mut Driver, name: &str, config: StepConfig) -> Result<Progress, Error> {
+pub fn begin(driver: &mut Driver, name: &str, config: StepConfig) -> Result<Progress, Error> {
     let engine = driver.engine("i");
     match driver.apply(&Op::BeginStep { engine, step: StepKey::new(name, 1), config }) {
         Ok(Reply::Step(progress)) => Ok(progress),
@@ -33,7 +33,7 @@ fn begin(driver: &mut Driver, name: &str, config: StepConfig) -> Result<Progress
     }
 }
 
-fn finish(driver: &mut Driver, attempt: u32, result: AttemptResult) -> Result<Progress, Error> {
+pub fn finish(driver: &mut Driver, attempt: u32, result: AttemptResult) -> Result<Progress, Error> {
     let (engine, step) = (driver.engine("i"), StepKey::new("s", 1));
     match driver.apply(&Op::FinishStep { engine, step, attempt, result }) {
         Ok(Reply::Step(progress)) => Ok(progress),
@@ -42,11 +42,11 @@ fn finish(driver: &mut Driver, attempt: u32, result: AttemptResult) -> Result<Pr
     }
 }
 
-fn shown(progress: Result<Progress, Error>) -> String {
+pub fn shown(progress: Result<Progress, Error>) -> String {
     progress.map_or_else(|error| error.to_string(), |progress| progress.to_string())
 }
 
-fn retries(limit: u32) -> StepConfig {
+pub fn retries(limit: u32) -> StepConfig {
     StepConfig::retries(limit, ms(100), Backoff::Constant)
 }
 

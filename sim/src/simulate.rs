@@ -12,6 +12,7 @@ use crate::engine::run::Run;
 use crate::engine::world::{State, World};
 use crate::scenario::conversation::Conversation;
 use crate::scenario::{Scenario, limits};
+use crate::values::printable::printable;
 
 /// A scenario that does not fit the cloud it is played on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +20,8 @@ pub struct SetupError(String);
 
 impl std::fmt::Display for SetupError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        // It names hosts and paths as a script has them.
+        f.write_str(&printable(&self.0))
     }
 }
 

@@ -6,6 +6,7 @@
 mod codes;
 mod durable;
 mod support;
+mod surprises;
 mod unpublished;
 
 use std::time::Duration;

@@ -18,6 +18,7 @@ mod second_series;
 mod services;
 mod sockets;
 mod support;
+mod surprises;
 #[cfg(feature = "typescript")]
 mod typescript;
 mod web;

@@ -71,9 +71,9 @@ pub fn sent(requests: &[ClientRequest]) -> u64 {
 }
 
 /// Every ceiling.
-pub const ALL: [Limit; 14] = [
+pub const ALL: [Limit; 15] = [
     BYTES, DAYS, STEPS, CRASHES, REQUESTS, RETRIES, SENT, FAULTS, TIMES, SKIP, TAPE, EXPECT, NAME,
-    HOSTS,
+    HOSTS, ROWS,
 ];
 
 /// The longest time or duration that a script may name.

@@ -13,7 +13,7 @@ mod json;
 mod mistake;
 mod object_response;
 mod patience;
-mod relay;
+pub(crate) mod relay;
 mod uploads;
 
 use thunderhead_props::System;

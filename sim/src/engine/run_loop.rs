@@ -265,7 +265,8 @@ impl State {
     /// Counts a step. Returns whether there have been too many of them, too many hosts or too large a history.
     fn step(&mut self) -> bool {
         self.steps = self.steps.wrapping_add(1);
-        (self.steps > self.scenario.max_steps || self.exceeded().is_some()) && self.live.is_none()
+        // A server goes on for ever.
+        self.live.is_none() && (self.steps > self.scenario.max_steps || self.exceeded().is_some())
     }
 
     /// What there is too much of in this run.

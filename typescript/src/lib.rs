@@ -1,6 +1,7 @@
 //! Makes JavaScript of TypeScript: types become spaces, so every line and column stays where it is, and no map is
 //! needed to find the place of an error. Enums, namespaces and parameter properties become the JavaScript that they
-//! stand for, on the lines where they are.
+//! stand for, on the lines where they are. So does `using`, which the engine does not read, in plain JavaScript too
+//! ([`lower_using`]).
 //!
 //! ```
 //! let typed = "const n: number = 1 as any;\nenum Size { S, L = 4 }\n";
@@ -15,6 +16,7 @@ mod members;
 mod namespaces;
 mod statements;
 mod stripper;
+mod using;
 
 use std::fmt;
 
@@ -22,6 +24,7 @@ use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_span::SourceType;
 
+use edits::Edits;
 use stripper::Stripper;
 
 /// Why a text is no TypeScript, or none that can be made JavaScript of.
@@ -65,4 +68,23 @@ pub fn strip(source: &str, tsx: bool) -> Result<String, StripError> {
         return Err(StripError::at(source, offset as usize, format!("SyntaxError: {wrong}")));
     }
     Stripper::strip(source, &parsed.program)
+}
+
+/// A module in JavaScript without its `using` and `await using`. `None` means that the text is to be left as it is: it
+/// has no such declaration, or the parser cannot read it, and then the engine says what is wrong.
+pub fn lower_using(source: &str) -> Result<Option<String>, StripError> {
+    // Few files have the word, and the others need not be parsed.
+    if !using::may_have(source) {
+        return Ok(None);
+    }
+    let allocator = Allocator::default();
+    let parsed = Parser::new(&allocator, source, SourceType::mjs()).parse();
+    if !parsed.diagnostics.is_empty() {
+        return Ok(None);
+    }
+    let mut edits = Edits::new(source);
+    match using::lower(&parsed.program, &mut edits) {
+        Ok(found) => Ok(found.then(|| edits.apply())),
+        Err((span, why)) => Err(StripError::at(source, span.start as usize, why)),
+    }
 }

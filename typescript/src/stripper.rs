@@ -11,6 +11,7 @@ use crate::StripError;
 use crate::edits::Edits;
 use crate::enums::Members;
 use crate::imports::Import;
+use crate::using;
 
 /// What has been found so far.
 pub struct Stripper<'a> {
@@ -46,6 +47,9 @@ impl<'a> Stripper<'a> {
         stripper.visit_program(program);
         stripper.exports_of_types();
         stripper.unused_imports();
+        if let Err((span, why)) = using::lower(program, &mut stripper.edits) {
+            stripper.refuse(span, why);
+        }
         match stripper.wrong {
             Some((span, why)) => Err(StripError::at(source, span.start as usize, why)),
             None => Ok(stripper.edits.apply()),

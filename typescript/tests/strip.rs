@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use thunderhead_typescript::strip;
+use thunderhead_typescript::{lower_using, strip};
 
 /// The JavaScript with its runs of spaces made one.
 fn plain(source: &str) -> String {
@@ -125,4 +125,170 @@ fn what_is_not_understood_is_refused_with_its_place() {
     assert!(refused("const a = 1;\nlet let = 2 2;", false).starts_with("2:"));
     assert!(refused("namespace A.B { export const c = 1 }", false).contains("dot"));
     assert!(refused("import a = require('a');", false).contains("import x from"));
+}
+
+#[test]
+fn what_is_behind_a_using_goes_into_a_try_that_disposes_of_the_value() {
+    let typed = "{\n  using a: A = f() as A;\n  g(a);\n}";
+    let expected = "{\n  const a    = f()     ; if (a != null && typeof a[Symbol.dispose] !== \"function\") \
+                    throw new TypeError(\"a has no method [Symbol.dispose]\"); try {\n  g(a);\n\
+                    } finally { a?.[Symbol.dispose](); } }";
+    assert_eq!(strip(typed, false).unwrap(), expected);
+
+    let typed = "async () => {\n  await using a = f()\n  await g(a)\n}";
+    let expected = "async () => {\n  const       a = f(); if (a != null && \
+                    typeof (a[Symbol.asyncDispose] ?? a[Symbol.dispose]) !== \"function\") \
+                    throw new TypeError(\"a has no method [Symbol.asyncDispose]\"); try {\n  await g(a)\n\
+                    } finally { await (a?.[Symbol.asyncDispose] ?? a?.[Symbol.dispose])?.call(a); } }";
+    assert_eq!(strip(typed, false).unwrap(), expected);
+
+    // A type ends the statement before a bracket on the next line.
+    let typed = "{ using a = b as any\n(c as any).d() }";
+    assert_eq!(plain(typed), lowered("{ const a = b ;; ?a try { (c ).d() } finally { !a } }"));
+}
+
+/// The expected JavaScript, in which `?a` stands for the check that `a` can be disposed of, and `!a` for its disposal;
+/// `?*a` and `!*a` are those of `await using`.
+fn lowered(short: &str) -> String {
+    let mut text = short.to_string();
+    for name in ["a", "b", "c"] {
+        let check = format!(
+            "if ({name} != null && typeof {name}[Symbol.dispose] !== \"function\") \
+             throw new TypeError(\"{name} has no method [Symbol.dispose]\");"
+        );
+        let awaited_check = format!(
+            "if ({name} != null && typeof ({name}[Symbol.asyncDispose] ?? {name}[Symbol.dispose]) !== \"function\") \
+             throw new TypeError(\"{name} has no method [Symbol.asyncDispose]\");"
+        );
+        let awaited_dispose = format!(
+            "await ({name}?.[Symbol.asyncDispose] ?? {name}?.[Symbol.dispose])?.call({name});"
+        );
+        let dispose = format!("{name}?.[Symbol.dispose]();");
+        text = text
+            .replace(&format!("?*{name}"), &awaited_check)
+            .replace(&format!("!*{name}"), &awaited_dispose)
+            .replace(&format!("?{name}"), &check)
+            .replace(&format!("!{name}"), &dispose);
+    }
+    text
+}
+
+#[test]
+fn using_is_lowered_wherever_it_may_stand() {
+    let table = [
+        (
+            "{ using a = f(), b = g(); h(); }",
+            "{ const a = f(); ?a try { const b = g(); ?b try { h(); } finally { !b } } finally { !a } }",
+        ),
+        (
+            "{ using a = f(); h(); using b = g(); }",
+            "{ const a = f(); ?a try { h(); const b = g(); ?b try { } finally { !b } } finally { !a } }",
+        ),
+        (
+            "function f() { 'use strict'; using a = g() }",
+            "function f() { 'use strict'; const a = g(); ?a try { } finally { !a } }",
+        ),
+        (
+            "class A { static { using a = g(); h(); } }",
+            "class A { static { const a = g(); ?a try { h(); } finally { !a } } }",
+        ),
+        (
+            "switch (x) { case 1: { using a = g(); break; } }",
+            "switch (x) { case 1: { const a = g(); ?a try { break; } finally { !a } } }",
+        ),
+        ("for (using a of x) h(a);", "for (const a of x) { ?a try { h(a); } finally { !a } }"),
+        (
+            "for (using a of x) for (using b of a) { using c = b; }",
+            "for (const a of x) { ?a try { for (const b of a) { ?b try { { const c = b; ?c try { \
+             } finally { !c } } } finally { !b } } } finally { !a } }",
+        ),
+        (
+            "{ using a = f(); for (using b of a) g()}",
+            "{ const a = f(); ?a try { for (const b of a) { ?b try { g() } finally { !b } }} \
+             finally { !a } }",
+        ),
+        (
+            "async () => { for await (using a of x) {} }",
+            "async () => { for await (const a of x) { ?a try { {} } finally { !a } } }",
+        ),
+        (
+            "async () => { for (await using a of x) h(a); }",
+            "async () => { for (const a of x) { ?*a try { h(a); } finally { !*a } } }",
+        ),
+        (
+            "async () => { using a = () => { using b = g(); }; }",
+            "async () => { const a = () => { const b = g(); ?b try { } finally { !b } }; ?a try { \
+             } finally { !a } }",
+        ),
+    ];
+    for (source, expected) in table {
+        assert_eq!(plain(source), lowered(expected), "{source}");
+        let lowered_alone = lower_using(source).unwrap().unwrap();
+        assert_eq!(
+            lowered_alone.split_whitespace().collect::<Vec<_>>().join(" "),
+            lowered(expected),
+            "as plain JavaScript: {source}"
+        );
+    }
+}
+
+#[test]
+fn the_lines_of_a_using_stay_where_they_are() {
+    let source = "{\n  using a = f(), // first\n    b = g() // second\n  h();\n  // last\n}\nk();";
+    let out = lower_using(source).unwrap().unwrap();
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), source.lines().count(), "{out}");
+    assert!(
+        lines[1].starts_with("  const a = f(); if (a ")
+            && lines[1].ends_with("try { const // first"),
+        "{out}"
+    );
+    assert!(
+        lines[2].starts_with("    b = g(); if (b ") && lines[2].ends_with("try { // second"),
+        "{out}"
+    );
+    assert_eq!(lines[3..5], ["  h();", "  // last"]);
+    assert_eq!(lines[5], lowered("} finally { !b } } finally { !a } }"));
+    assert_eq!(lines[6], "k();");
+}
+
+#[test]
+fn using_is_a_name_where_it_declares_nothing() {
+    let table = [
+        "const using = 1; using;",
+        "using(x); using.foo = using[x]; (using) => using;",
+        "let a = using\nb = 1;",
+        "for (using of x) {}",
+        "for (const using of x) {}",
+        "// using x = y;\n'using x = y';",
+        "class A { using = 1; }",
+    ];
+    for source in table {
+        assert_eq!(strip(source, false).as_deref(), Ok(source));
+        assert_eq!(lower_using(source), Ok(None), "{source}");
+    }
+}
+
+#[test]
+fn a_using_that_cannot_be_lowered_is_refused_with_its_place() {
+    let refused = |source: &str| strip(source, false).unwrap_err().to_string();
+    let at_the_top = "2:1: `using` at the top level of a module is not simulated; ";
+    assert!(refused("export const a = 1;\nusing b = f();").starts_with(at_the_top));
+    assert!(refused("export const a = 1;\nawait using b = f();").starts_with(at_the_top));
+    let plain = lower_using("export const a = 1;\nusing b = f();").unwrap_err().to_string();
+    assert!(plain.starts_with(at_the_top), "{plain}");
+    assert!(
+        refused("namespace A {\n  using b = f(); }").starts_with("2:3: `using` in a namespace")
+    );
+    assert!(refused("for (using a = f(); a.next();) {}").starts_with("1:6: `using` in the head"));
+    assert!(refused("switch (x) { case 1: using a = f(); }").contains("bare case"));
+}
+
+#[test]
+fn javascript_that_the_parser_cannot_read_is_left_as_it_is() {
+    assert_eq!(lower_using("{ using a = f(); let let = 2 2; }"), Ok(None));
+    assert_eq!(lower_using("{ using a: A = f(); }"), Ok(None));
+    // The parser goes on behind this mistake.
+    let source = "{ using a = f(); switch (x) { case 1: using b = g(); } }";
+    assert_eq!(lower_using(source), Ok(None));
 }

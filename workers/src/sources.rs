@@ -116,8 +116,8 @@ impl Sources {
                 match Path::new(name).extension().and_then(|end| end.to_str()) {
                     Some("json") => Ok(format!("export default {text};")),
                     Some(end @ ("ts" | "mts" | "tsx")) => javascript(name, &text, end == "tsx"),
-                    _ if common_js::is(&text) => Ok(common_js::module(&text)),
-                    _ => Ok(text),
+                    Some("js" | "mjs") => lowered(name, text).map(of_either_style),
+                    _ => Ok(of_either_style(text)),
                 }
             }
         }
@@ -144,6 +144,23 @@ fn javascript(name: &str, _text: &str, _tsx: bool) -> Result<String, String> {
         "{name}: it is TypeScript, which this build does not read: install esbuild beside the Worker, or build with the \
          feature `typescript`"
     ))
+}
+
+/// The JavaScript without its `using`, which the engine does not read. Other files are left as they are.
+#[cfg(feature = "typescript")]
+fn lowered(name: &str, text: String) -> Result<String, String> {
+    let lowered = thunderhead_typescript::lower_using(&text);
+    lowered.map(|found| found.unwrap_or(text)).map_err(|error| format!("{name}:{error}"))
+}
+
+#[cfg(not(feature = "typescript"))]
+fn lowered(_name: &str, text: String) -> Result<String, String> {
+    Ok(text)
+}
+
+/// A module of the language, which the text is or is made.
+fn of_either_style(text: String) -> String {
+    if common_js::is(&text) { common_js::module(&text) } else { text }
 }
 
 /// A module whose default export is an `ArrayBuffer` with these bytes.

@@ -112,3 +112,108 @@ fn files_of_bytes_are_buffers() {
     let app = load(NAMED, &files).unwrap();
     assert_eq!(answers(&play(&app, &[("GET", "/", "")])), [r#"200 [true,"hi"]"#]);
 }
+
+/// What a Worker writes down that calls `body` of a module with values that can be disposed of: `now("a")` writes `-a`
+/// when that happens, and `later("a")`, for `await using`, writes `~a` when it begins and `-a` when it is done.
+fn written(main: &str, body: &str) -> String {
+    let source = format!(
+        r#"
+        const log = [];
+        const now = (name) => ({{ name, [Symbol.dispose]() {{ log.push("-" + name); }} }});
+        const later = (name) => ({{
+          name,
+          async [Symbol.asyncDispose]() {{ log.push("~" + name); await null; log.push("-" + name); }},
+        }});
+        const fail = () => {{ throw new Error("no"); }};
+        async function run() {{ {body} }}
+        export default {{
+          async fetch() {{
+            const result = await run().catch((error) => `${{error.name}}: ${{error.message}}`);
+            if (result !== undefined) log.push(result);
+            return new Response(log.join(" "));
+          }},
+        }};"#
+    );
+    let app = load(NAMED, &[(main, &source)]).unwrap_or_else(|why| panic!("{why}"));
+    answers(&play(&app, &[("GET", "/", "")])).pop().unwrap_or_default()
+}
+
+/// Bodies, and what is written down.
+const DISPOSALS: [(&str, &str); 15] = [
+    (
+        "{ using a = now('a'), b = now('b'); log.push('in'); using c = now('c'); } log.push('behind');",
+        "in -c -b -a behind",
+    ),
+    ("using a = now('a'); throw new Error('no');", "-a Error: no"),
+    ("using a = now('a'); if (a) return 'early'; log.push('never');", "-a early"),
+    ("using a = now('a'), b = fail();", "-a Error: no"),
+    ("using a = null, b = undefined; log.push('in');", "in"),
+    (
+        "using a = now('a'); using b = {}; log.push('never');",
+        "-a TypeError: b has no method [Symbol.dispose]",
+    ),
+    (
+        "using a = now('a'); using b = { [Symbol.dispose]: fail }; throw new Error('other');",
+        "-a Error: no",
+    ),
+    (
+        "{ await using a = later('a'); await using b = now('b'); using c = now('c'); \
+         await using d = null; log.push('in'); } log.push('behind');",
+        "in -c -b ~a -a behind",
+    ),
+    ("await using a = later('a'); throw new Error('no');", "~a -a Error: no"),
+    ("await using a = later('a'); return 'early';", "~a -a early"),
+    (
+        "await using a = later('a'); await using b = {}; log.push('never');",
+        "~a -a TypeError: b has no method [Symbol.asyncDispose]",
+    ),
+    (
+        "for (using a of ['1', '2', '3', '4'].map(now)) { \
+         if (a.name === '1') continue; if (a.name === '3') break; log.push(a.name); }",
+        "-1 2 -2 -3",
+    ),
+    ("for (await using a of ['1', '2'].map(later)) log.push(a.name);", "1 ~1 -1 2 ~2 -2"),
+    (
+        "async function* all() { yield now('1'); yield now('2'); } \
+         for await (using a of all()) { using b = now('b'); log.push(a.name); }",
+        "1 -b -1 2 -b -2",
+    ),
+    (
+        "function* all() { using a = now('a'); yield 1; yield 2; } \
+         for (const one of all()) { log.push(one); break; } \
+         class A { static { using b = now('b'); log.push('static'); } }",
+        "1 -a static -b",
+    ),
+];
+
+#[test]
+fn values_are_disposed_of_in_reverse_order_however_their_block_is_left() {
+    for (body, expected) in DISPOSALS {
+        assert_eq!(written("src/index.ts", body), format!("200 {expected}"), "{body}");
+    }
+}
+
+#[test]
+fn using_is_understood_in_javascript_too() {
+    for (body, expected) in DISPOSALS {
+        assert_eq!(written("src/index.js", body), format!("200 {expected}"), "{body}");
+    }
+    let index = "import old from './old.js';\nimport { log } from './log.mjs';\n\
+        export default { async fetch() { { using a = log; } return Response.json([log.n, old()]); } };";
+    let log = "export const log = { n: 0, [Symbol.dispose]() { { using one = { [Symbol.dispose]: () => log.n++ }; } } };";
+    let old = "module.exports = () => { const said = []; { using a = { [Symbol.dispose]: () => said.push('old') }; } return said; };";
+    let app = load(NAMED, &[("index.js", index), ("log.mjs", log), ("old.js", old)]).unwrap();
+    assert_eq!(answers(&play(&app, &[("GET", "/", "")])), [r#"200 [1,["old"]]"#]);
+}
+
+#[test]
+fn a_using_leaves_the_lines_where_they_are() {
+    for main in ["src/index.ts", "src/index.js"] {
+        let source = "export default {\n  async fetch() {\n    using a = null,\n      b = null;\n    throw new Error('no');\n  },\n};";
+        let app = load(NAMED, &[(main, source)]).unwrap();
+        let trace = play(&app, &[("GET", "/", "")]).trace.to_string();
+        assert!(trace.contains(&format!("Uncaught Error: no at {main}:5:")), "{trace}");
+        let refused = load(NAMED, &[(main, "export default {};\nusing a = null;")]).unwrap_err();
+        assert!(refused.starts_with(&format!("{main}:2:1: `using` at the top level")), "{refused}");
+    }
+}

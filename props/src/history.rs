@@ -34,7 +34,7 @@ mod namespace;
 mod rows;
 
 pub use bucket::{Contents, Stored, contents, contents_before, stored};
-pub use connection::{Said, end_of, said};
+pub use connection::{Said, Streamed, end_of, said, streamed};
 pub use exchange::{Exchange, exchanges, served};
 pub use instance::{Ended, Instance, instances};
 pub use message::{Message, messages};

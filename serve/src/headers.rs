@@ -2,10 +2,10 @@
 
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderName, HeaderValue};
-use thunderhead_sim::{Headers, WEB_SOCKET};
+use thunderhead_sim::{Headers, STREAM, WEB_SOCKET};
 
 /// Headers of one connection, and those that HTTP derives from the message itself.
-const OF_THE_CONNECTION: [&str; 11] = [
+const OF_THE_CONNECTION: [&str; 12] = [
     "connection",
     "content-length",
     "host",
@@ -16,6 +16,7 @@ const OF_THE_CONNECTION: [&str; 11] = [
     "trailer",
     "transfer-encoding",
     "upgrade",
+    STREAM,
     WEB_SOCKET,
 ];
 

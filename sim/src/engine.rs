@@ -6,6 +6,7 @@
 pub(crate) mod agenda;
 pub(crate) mod calls;
 pub(crate) mod client;
+pub(crate) mod connections;
 pub(crate) mod crash;
 pub(crate) mod delivery;
 pub(crate) mod doorway;
@@ -34,7 +35,6 @@ pub(crate) mod tasks;
 pub mod variables;
 pub(crate) mod verdict;
 pub mod wait;
-pub(crate) mod web_sockets;
 pub(crate) mod workers;
 pub(crate) mod workflow_engines;
 pub(crate) mod world;

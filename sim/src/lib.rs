@@ -146,10 +146,12 @@ mod services;
 mod simulate;
 mod values;
 
+pub use bindings::body_stream::{BodyReader, BodyWriter};
 pub use bindings::bucket::{
     Bucket, CreateMultipartUpload, Get, List, MultipartUpload, ObjectBody, Put,
 };
 pub use bindings::cloud::{Cloud, Worker};
+pub use bindings::connection_end::ConnectionEnd;
 pub use bindings::d1_database::{D1Database, D1DatabaseSession, D1PreparedStatement};
 pub use bindings::durable_object::{DurableObject, ObjectNamespace, ObjectState, Stub};
 pub use bindings::kv_namespace::KvNamespace;
@@ -159,7 +161,6 @@ pub use bindings::step::{Step, StepContext};
 #[doc(hidden)]
 pub use bindings::typed_call;
 pub use bindings::web_socket::WebSocket;
-pub use bindings::web_socket_end::WebSocketEnd;
 pub use bindings::workflow_instance::{Workflow, WorkflowInstance};
 pub use bindings::{agents, outside};
 pub use choices::swarm::Swarm;
@@ -178,7 +179,7 @@ pub use live::{Machine, MachineConfig, Size};
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
 pub use protocol::frame::Frame;
 pub use protocol::headers::Headers;
-pub use protocol::http::{Request, Response, WEB_SOCKET};
+pub use protocol::http::{Request, Response, STREAM, WEB_SOCKET};
 pub use protocol::object::{AlarmInfo, ObjectError, ObjectId};
 pub use protocol::op::Op;
 pub use protocol::outcome::{Error, Outcome, Reply};

@@ -199,7 +199,10 @@ impl Machine {
         drop(serving);
         let work = async move {
             done(match worker {
-                Some(worker) => env.fetch(&worker, request).await,
+                Some(worker) => match env.fetch(&worker, request).await {
+                    Ok(response) => env.whole(response).await,
+                    Err(error) => Err(error),
+                },
                 None => Err(Error::app("no worker serves requests")),
             });
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use thunderhead_sim::{ClientRequest, EventKind, Scenario, Trace};
 
 use super::connections::{Played, heard};
-use crate::history::exchanges;
+use crate::history::{exchanges, streamed};
 
 /// One thing that is done in a calm run: a request (step 0), or something that is said on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +45,8 @@ pub struct Orders {
 
 /// The orders that no client would notice to be wrong. A request that was answered before another was sent comes
 /// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx,
-/// with 429 or never may be missing. A client that tried twice may have been heard twice.
+/// with 429, with a body that was broken off or never may be missing. A client that tried twice may have been heard
+/// twice.
 pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let requests = scenario.requests.iter().enumerate();
     let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();
@@ -137,8 +138,11 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         };
         let Some(request) = request else { continue };
         let status = exchange.response.map(|response| response.status);
-        let served = status.is_some_and(|status| status < 500 && status != TOO_MANY);
-        let over = exchange.ended.filter(|_| served && status != Some(202));
+        let body = streamed(trace, &exchange);
+        let served = status.is_some_and(|status| status < 500 && status != TOO_MANY)
+            && body.as_ref().is_none_or(|body| body.ended.is_some() && !body.broken);
+        let ended = body.map_or(exchange.ended, |body| body.ended);
+        let over = ended.filter(|_| served && status != Some(202));
         let mut part = Part { request, step: 0 };
         let said = heard(trace, &exchange);
         if said.is_some() {
@@ -233,6 +237,24 @@ mod tests {
     fn who_was_only_accepted_may_come_later() {
         let orders = orders_of(&[(0, None), (0, Some(202)), (1, None), (1, Some(200))]);
         assert_eq!(orders, (vec![vec![0, 1], vec![1, 0]], true));
+    }
+
+    /// A client that has a status and a part of a body does not know what was done.
+    #[test]
+    fn who_was_answered_with_a_body_that_broke_off_may_be_missing() {
+        let request = ClientRequest::new(Time::ZERO, "PUT", "/", "");
+        let op = Op::Fetch { to: "web".into(), request: request.request.clone() };
+        let found = |last: Frame| {
+            let mut history = History::default();
+            let answer = Response::new(200, "").with_header(thunderhead_sim::STREAM, "0");
+            history.calls("client", 0, op.clone()).returns("client", 0, Reply::Fetch(answer));
+            history.effect_of(Op::Frame { end: 0, frame: last }, Ok(Reply::Done));
+            let scenario = Scenario { requests: vec![request.clone()], ..Scenario::default() };
+            numbers(&orders(&history.trace(), &scenario)).0
+        };
+        assert_eq!(found(Frame::End), [vec![0]]);
+        assert_eq!(found(Frame::Broken), [vec![0], vec![]]);
+        assert_eq!(found(Frame::Part("so far".into())), [vec![0], vec![]]);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Roster {
 }
 
 /// The calls whose targets are not known before a run: models and connections.
-const ANYTHING: [&str; 3] = ["ai.", "object.push", "socket."];
+const ANYTHING: [&str; 4] = ["ai.", "object.push", "socket.", "stream."];
 
 /// What the calls to each service can be about, as patterns.
 fn targets(state: &State) -> Vec<(&'static str, String)> {

@@ -1,4 +1,5 @@
-//! Clients outside of the cloud: they send the requests of a scenario, try again, and talk on WebSockets.
+//! Clients outside of the cloud: they send the requests of a scenario, try again, read bodies that are streamed, and
+//! talk on WebSockets.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use crate::engine::env::Env;
 use crate::engine::ids::EndId;
 use crate::engine::task::Waits;
 use crate::protocol::frame::Frame;
-use crate::protocol::http::{Response, WEB_SOCKET};
+use crate::protocol::headers::Headers;
+use crate::protocol::http::{STREAM, WEB_SOCKET};
 use crate::scenario::ClientRequest;
 use crate::scenario::conversation::{Conversation, Step};
 
@@ -17,6 +19,10 @@ use crate::scenario::conversation::{Conversation, Step};
 const BACKOFF: Duration = Duration::from_secs(1);
 /// How long a client waits for a message before it takes the connection for lost.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a client reads a body that is streamed, which need not have an end.
+const READS: Duration = Duration::from_secs(30);
+/// How many parts of a body may be on their way or unread before its writer has to wait.
+const AHEAD: u32 = 16;
 
 impl Env {
     /// Sends a request of the scenario, with as many retries as it says.
@@ -26,9 +32,11 @@ impl Env {
         let mut talk = says.map(|says| Talk { steps: says.steps, at: 0 });
         for left in (0..=sent.retries).rev() {
             let response = self.fetch(&to, sent.request.clone()).await;
-            let end = response.as_ref().ok().and_then(|response| self.web_socket_in(response));
-            let over = match (end, &mut talk) {
-                (Some(end), Some(talk)) => talk.on(&self, end).await,
+            let end_in =
+                |header| response.as_ref().ok().and_then(|it| self.end_in(&it.headers, header));
+            let over = match (end_in(WEB_SOCKET), &mut talk, end_in(STREAM)) {
+                (Some(end), Some(talk), _) => talk.on(&self, end).await,
+                (_, _, Some(body)) if !self.read_body(body).await => false,
                 _ => response.is_ok_and(|response| response.status < 500),
             };
             if over {
@@ -40,13 +48,49 @@ impl Env {
         }
     }
 
-    /// The end of a WebSocket that a response brings; it is with this host from now on.
-    fn web_socket_in(&self, response: &Response) -> Option<EndId> {
-        let number = response.headers.get(WEB_SOCKET)?.parse().ok()?;
+    /// The end of a WebSocket or of a body that a message brings in that header; it is with this host from now on.
+    pub(crate) fn end_in(&self, headers: &Headers, header: &str) -> Option<EndId> {
+        let number: u32 = headers.get(header)?.parse().ok()?;
+        let number = if header == STREAM { number.checked_mul(2)? } else { number };
         let mut state = self.world().state();
-        let end = state.web_sockets.find(number)?;
+        let end = state.connections.find(number)?;
         state.claim(end, self.host());
         Some(end)
+    }
+
+    /// Reads a body that is streamed, for as long as a client does that. Returns whether it was not broken off.
+    async fn read_body(&self, end: EndId) -> bool {
+        let reading = async {
+            while let Some(frame) = self.next_frame(end).await {
+                if frame == Frame::Broken {
+                    return false;
+                }
+            }
+            true
+        };
+        let read = self.timeout(READS, reading).await;
+        if read.is_none() {
+            self.world().state().send_frame(end, Frame::Cancel { reason: "".into() });
+        }
+        read.unwrap_or(true)
+    }
+
+    /// Waits until the reader of a body is not far behind, or wants no more. Returns whether it wants more.
+    pub(crate) async fn room_for_more(&self, end: EndId) -> bool {
+        poll_fn(|cx| {
+            let mut state = self.world().state();
+            let task = state.tasks.waiting(cx);
+            let (own, reader) = (&state.connections[end], &state.connections[end.peer()]);
+            if own.told || own.cut || reader.ahead < AHEAD {
+                return Poll::Ready(!own.told && !own.cut);
+            }
+            state.connections[end.peer()].writer = Some(task);
+            state.tasks[task].waits = Waits::Elsewhere;
+            // A reader need not go on.
+            state.tasks[task].listens = true;
+            Poll::Pending
+        })
+        .await
     }
 
     /// The next frame that comes to an end; none when a close has been read.
@@ -54,8 +98,11 @@ impl Env {
         poll_fn(|cx| {
             let mut state = self.world().state();
             let task = state.tasks.waiting(cx);
-            let reading = &mut state.web_sockets[end];
+            let reading = &mut state.connections[end];
             if let Some(frame) = reading.inbox.pop_front() {
+                reading.ahead = reading.ahead.saturating_sub(1);
+                let writer = reading.writer.take();
+                writer.into_iter().for_each(|task| state.wake(task));
                 return Poll::Ready(Some(frame));
             }
             if reading.told {
@@ -85,7 +132,7 @@ impl Talk {
         for at in self.at..self.steps.len() {
             let going_on = match &self.steps[at] {
                 Step::Send(frame) => {
-                    heard = env.world().state().web_sockets[end].messages;
+                    heard = env.world().state().connections[end].messages;
                     env.world().state().send_frame(end, frame.clone());
                     // A message whose answer is waited for is sent again if that does not come.
                     let awaited = self.steps.get(at + 1) == Some(&Step::Hear);
@@ -116,7 +163,7 @@ impl Talk {
 /// which the server has closed, or that of a connection that was lost.
 async fn listen(env: &Env, end: EndId, time: Duration, heard: Option<u32>) -> Result<bool, u16> {
     let more = |env: &Env| {
-        let messages = env.world().state().web_sockets[end].messages;
+        let messages = env.world().state().connections[end].messages;
         heard.is_some_and(|heard| messages > heard)
     };
     let reading = async {

@@ -26,6 +26,8 @@ const TOO_LONG: &str = "waitUntil() tasks did not complete within the allowed ti
 pub(crate) struct Invocations {
     count: u32,
     background: BTreeMap<u32, Vec<Background>>,
+    /// The answers that are still being sent: bodies that are streamed, and WebSockets.
+    answering: BTreeMap<u32, Vec<Background>>,
     /// The invocations that have spawned work which ends with them.
     spawning: BTreeSet<u32>,
     /// The handlers that are done, and wait until nothing is left that can run without waiting.
@@ -58,9 +60,18 @@ impl Invocations {
         self.background.get_mut(&invocation).and_then(Vec::pop)
     }
 
+    fn next_answering(&mut self, invocation: u32) -> Option<Background> {
+        let next = self.answering.get_mut(&invocation).and_then(Vec::pop);
+        if next.is_none() {
+            self.answering.remove(&invocation);
+        }
+        next
+    }
+
     /// All background work that nothing waits for any more, at the end of a run.
     pub fn take_all(&mut self) -> impl Iterator<Item = Background> + use<> {
-        std::mem::take(&mut self.background).into_values().flatten()
+        let answering = std::mem::take(&mut self.answering).into_values();
+        std::mem::take(&mut self.background).into_values().chain(answering).flatten()
     }
 }
 
@@ -97,6 +108,20 @@ impl Env {
         self.world().state().invocations.wait_for(self.invocation(), handle);
     }
 
+    /// Keeps the invocation open while its answer is being sent by `work`, however long that takes. What is given to
+    /// [`Env::wait_until`] has 30 seconds from then on.
+    pub fn keep_open(&self, work: impl Future<Output = ()> + 'static) {
+        let handle = self.spawn(async move {
+            work.await;
+            Ok(())
+        });
+        let mut state = self.world().state();
+        if !state.host(self.host()).ends_spawned {
+            return;
+        }
+        state.invocations.answering.entry(self.invocation()).or_default().push(handle);
+    }
+
     /// Waits for all work that was given to [`Env::wait_until`]. The first failure is the result.
     pub(crate) async fn background(&self) -> Result<(), Error> {
         let mut result = Ok(());
@@ -109,6 +134,11 @@ impl Env {
 
     /// Ends an invocation that has been answered: after its background work, but not later than the platform allows.
     pub(crate) async fn leave_after_answer(&self) {
+        loop {
+            let next = self.world().state().invocations.next_answering(self.invocation());
+            let Some(answering) = next else { break };
+            drop(answering.await);
+        }
         match self.timeout(LIMIT, self.leave()).await {
             Some(result) => return self.tell_failure(&result),
             None => self.log(TOO_LONG),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::choices::{Choices, HostKey, Source};
 use crate::engine::agenda::{Agenda, Scheduled};
 use crate::engine::calls::Calls;
+use crate::engine::connections::Connections;
 use crate::engine::host::{Alarm, Handlers, Host, Instance, ObjectClass, ObjectHost};
 use crate::engine::hosts::Hosts;
 use crate::engine::ids::{CallId, HostId, TaskId};
@@ -26,7 +27,6 @@ use crate::engine::storm::Storm;
 use crate::engine::task::{Woken, Work};
 use crate::engine::tasks::Tasks;
 use crate::engine::variables::Variables;
-use crate::engine::web_sockets::WebSockets;
 use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::{EventKind, Trace};
@@ -91,7 +91,7 @@ pub(crate) struct State {
     pub calls: Calls,
     pub hosts: Hosts,
     pub objects: Objects,
-    pub web_sockets: WebSockets,
+    pub connections: Connections,
     pub queueing: Queueing,
     pub services: Services,
     pub invocations: Invocations,
@@ -122,7 +122,7 @@ impl State {
             calls: Calls::default(),
             hosts: Hosts::default(),
             objects: Objects::default(),
-            web_sockets: WebSockets::default(),
+            connections: Connections::default(),
             queueing: Queueing::default(),
             services: Services::default(),
             invocations: Invocations::default(),

@@ -1,4 +1,4 @@
-//! What travels on a WebSocket.
+//! What travels on a connection: a WebSocket, or a body that is streamed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::values::body::Body;
 
-/// One frame on a WebSocket.
+/// One frame on a WebSocket, or one of a body that is streamed.
 ///
 /// ```
 /// use thunderhead_sim::Frame;
@@ -29,6 +29,17 @@ pub enum Frame {
         /// Why, in words.
         reason: Arc<str>,
     },
+    /// A part of a body that is sent while it is made.
+    Part(Body),
+    /// The body is whole.
+    End,
+    /// The reader of a body wants no more of it.
+    Cancel {
+        /// Why, in words.
+        reason: Arc<str>,
+    },
+    /// The connection of a body is lost, and the rest of it too. Nobody has sent this.
+    Broken,
 }
 
 impl Frame {
@@ -52,20 +63,36 @@ impl Frame {
 
     /// Whether nothing can follow it.
     pub fn closes(&self) -> bool {
-        matches!(self, Frame::Close { .. })
+        !matches!(self, Frame::Text(_) | Frame::Binary(_) | Frame::Part(_))
+    }
+
+    /// Whether its kind is all there is to tell of it.
+    pub(crate) fn is_bare(&self) -> bool {
+        match self {
+            Frame::Cancel { reason } => reason.is_empty(),
+            frame => *frame == Frame::End,
+        }
+    }
+
+    /// Whether it is of a body that is streamed, and not of a WebSocket.
+    pub fn is_of_body(&self) -> bool {
+        !matches!(self, Frame::Text(_) | Frame::Binary(_) | Frame::Close { .. })
     }
 }
 
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Frame::Text(body) => body.fmt(f),
+            Frame::Text(body) | Frame::Part(body) => body.fmt(f),
             Frame::Binary(body) => {
                 f.write_str("binary ")?;
                 body.fmt(f)
             }
             Frame::Close { code, reason } if reason.is_empty() => write!(f, "{code}"),
             Frame::Close { code, reason } => write!(f, "{code} {reason:?}"),
+            Frame::Cancel { reason } if !reason.is_empty() => write!(f, "{reason:?}"),
+            Frame::End | Frame::Cancel { .. } => Ok(()),
+            Frame::Broken => f.write_str("broken off"),
         }
     }
 }

@@ -15,6 +15,10 @@ use crate::values::percent;
 /// runtime passes on beside the response.
 pub const WEB_SOCKET: &str = "thunderhead-web-socket";
 
+/// The header of a response whose body is streamed: its value is the number of the stream. Twice that is the number of
+/// the end at which the parts arrive.
+pub const STREAM: &str = "thunderhead-stream";
+
 /// An HTTP request, as far as the systems care.
 ///
 /// ```

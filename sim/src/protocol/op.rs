@@ -95,9 +95,9 @@ pub enum Op {
     },
     /// An operation on a namespace of KV.
     Kv(kv::Op),
-    /// Something travels on a WebSocket.
+    /// Something travels on a WebSocket, or a part of a body that is streamed.
     Frame {
-        /// The number of the end that it goes to. The ends 0 and 1 are those of the first WebSocket, and so on.
+        /// The number of the end that it goes to. The ends 0 and 1 are those of the first connection, and so on.
         end: u32,
         /// What travels.
         frame: Frame,
@@ -113,6 +113,9 @@ const RPC: Call = Call { id: 14, name: "object.rpc", codes: ObjectError::REFUSAL
 const DELIVER: Call = Call { id: 15, name: "queue.deliver", codes: &[] };
 const FRAME: Call = Call { id: 54, name: "socket.message", codes: &[] };
 const CLOSE: Call = Call { id: 55, name: "socket.close", codes: &[] };
+const PART: Call = Call { id: 56, name: "stream.part", codes: &[] };
+const STREAM_END: Call = Call { id: 57, name: "stream.end", codes: &[] };
+const CANCEL: Call = Call { id: 58, name: "stream.cancel", codes: &[] };
 const NOTIFY: Call = Call { id: 28, name: "r2.notify", codes: &[] };
 
 /// Every kind of call. A service brings its own.
@@ -124,6 +127,7 @@ pub(crate) const CALLS: &[&[Call]] = &[
     r2::CALLS,
     workflow::CALLS,
     &[FETCH, ALARM, CONNECT, MESSAGE, PUSH, RPC, DELIVER, NOTIFY, FRAME, CLOSE],
+    &[PART, STREAM_END, CANCEL],
 ];
 
 impl Op {
@@ -144,8 +148,7 @@ impl Op {
             Op::Connect { .. } => CONNECT,
             Op::SocketMessage { .. } => MESSAGE,
             Op::Push { .. } => PUSH,
-            Op::Frame { frame, .. } if frame.closes() => CLOSE,
-            Op::Frame { .. } => FRAME,
+            Op::Frame { frame, .. } => call_of(frame),
         })
     }
 
@@ -217,8 +220,19 @@ impl Op {
             | Op::Connect { object }
             | Op::SocketMessage { object, .. } => object.to_string(),
             Op::Push { socket, .. } => format!("socket {socket}"),
+            Op::Frame { end, frame } if frame.is_of_body() => format!("stream {}", end / 2),
             Op::Frame { end, .. } => format!("socket {}", end / 2),
         }
+    }
+}
+
+fn call_of(frame: &Frame) -> Call {
+    match frame {
+        Frame::Text(_) | Frame::Binary(_) => FRAME,
+        Frame::Close { .. } => CLOSE,
+        Frame::Part(_) => PART,
+        Frame::End | Frame::Broken => STREAM_END,
+        Frame::Cancel { .. } => CANCEL,
     }
 }
 
@@ -257,9 +271,9 @@ impl fmt::Display for Op {
                 tell(&format!("object.message {object} socket {socket} "), message)
             }
             Op::Push { socket, message } => tell(&format!("object.push socket {socket} "), message),
-            Op::Frame { end, frame } => {
-                let kind = if frame.closes() { "close" } else { "message" };
-                tell(&format!("socket.{kind} socket {} ", end / 2), frame)
+            Op::Frame { frame, .. } => {
+                let space = if frame.is_bare() { "" } else { " " };
+                tell(&format!("{} {}{space}", call_of(frame).name, self.target()), frame)
             }
             Op::Notify { queue, event } => {
                 write!(f, "r2.notify {queue} {} {}", event.action.name(), event.object.key)?;

@@ -110,6 +110,8 @@ impl fmt::Display for Conversation {
                     f.write_str("\n=== binary ")?;
                     body.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
                 }
+                // Frames of bodies are not part of a conversation.
+                Step::Send(_) => {}
                 Step::Hear => f.write_str("\n=== wait-for-server")?,
                 Step::Wait(time) => write!(f, "\n=== after {}", duration_text(*time))?,
                 Step::Stay => f.write_str("\n=== stay")?,

@@ -8,5 +8,6 @@ mod runs;
 mod sleep;
 mod specimens;
 mod storms;
+mod streams;
 mod support;
 mod workflows;

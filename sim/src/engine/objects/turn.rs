@@ -115,7 +115,7 @@ impl State {
     pub fn maybe_evict(&mut self, host: HostId) {
         let slot = &self.hosts[host];
         // The platform takes such an object out of memory soon; others stay there for minutes.
-        let hibernates = self.web_sockets.accepted(host).next().is_some();
+        let hibernates = self.connections.accepted(host).next().is_some();
         if self.storm.evicts(&mut self.choices, slot.key, &slot.name, hibernates) {
             let memory = self.hosts.object_mut(host).instance.take();
             self.deferred_drops.objects.extend(memory);

@@ -1,5 +1,5 @@
-//! One end of a WebSocket, as a Worker makes them in pairs. `WebSocket` is the shorthand of systems in Rust, which has
-//! neither a handshake nor closes.
+//! One end of a connection: of a WebSocket, as a Worker makes them in pairs, or of a body that is streamed. `WebSocket`
+//! is the shorthand of systems in Rust, which has neither a handshake nor closes; theirs for bodies is `Env::stream`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,31 +8,49 @@ use crate::bindings::durable_object::ObjectState;
 use crate::engine::env::Env;
 use crate::engine::ids::EndId;
 use crate::protocol::frame::Frame;
+use crate::protocol::headers::Headers;
+use crate::protocol::http::STREAM;
 use crate::values::body::Body;
 use crate::values::time::Time;
 
-/// One end of a WebSocket.
+/// One end of a WebSocket, or of a body that is streamed.
 #[derive(Clone)]
-pub struct WebSocketEnd {
+pub struct ConnectionEnd {
     env: Env,
     id: EndId,
 }
 
 impl Env {
     /// Makes a WebSocket; both of its ends are here.
-    pub fn web_socket_pair(&self) -> [WebSocketEnd; 2] {
-        let first = self.world().state().open_web_socket(self.host());
-        [first, first.peer()].map(|id| WebSocketEnd { env: self.clone(), id })
+    pub fn web_socket_pair(&self) -> [ConnectionEnd; 2] {
+        self.connection(false)
+    }
+
+    /// Makes the connection of a body: the end of its writer and that of its reader.
+    pub fn body_pair(&self) -> [ConnectionEnd; 2] {
+        let [reader, writer] = self.connection(true);
+        [writer, reader]
+    }
+
+    fn connection(&self, is_of_body: bool) -> [ConnectionEnd; 2] {
+        let first = self.world().state().open_connection(self.host(), is_of_body);
+        [first, first.peer()].map(|id| ConnectionEnd { env: self.clone(), id })
+    }
+
+    /// The end at which the body of a message arrives, if that is streamed; it is with this host from now on.
+    pub fn body_end(&self, headers: &Headers) -> Option<ConnectionEnd> {
+        let id = self.end_in(headers, STREAM)?;
+        Some(ConnectionEnd { env: self.clone(), id })
     }
 
     /// The end of that number, if there is one.
-    pub fn web_socket_end(&self, number: u32) -> Option<WebSocketEnd> {
-        let id = self.world().state().web_sockets.find(number)?;
-        Some(WebSocketEnd { env: self.clone(), id })
+    pub fn connection_end(&self, number: u32) -> Option<ConnectionEnd> {
+        let id = self.world().state().connections.find(number)?;
+        Some(ConnectionEnd { env: self.clone(), id })
     }
 }
 
-impl WebSocketEnd {
+impl ConnectionEnd {
     /// Its number, by which a response names it.
     pub fn number(&self) -> u32 {
         self.id.0
@@ -58,6 +76,11 @@ impl WebSocketEnd {
         self.env.world().state().send_frame(self.id, frame);
     }
 
+    /// Waits until the reader of a body is not far behind, or wants no more. Returns whether it wants more.
+    pub async fn room_for_more(&self) -> bool {
+        self.env.room_for_more(self.id).await
+    }
+
     /// Its host does not go on with it: the other end learns that the connection is lost.
     pub fn drop_connection(&self) {
         self.env.world().state().drop_end(self.id);
@@ -66,56 +89,56 @@ impl WebSocketEnd {
     /// Whether it has sent a close, and whether it has been told of one.
     pub fn closed(&self) -> (bool, bool) {
         let state = self.env.world().state();
-        let end = &state.web_sockets[self.id];
+        let end = &state.connections[self.id];
         (end.closed, end.told)
     }
 
     /// The tags that it was accepted with.
     pub fn tags(&self) -> Vec<Arc<str>> {
-        self.env.world().state().web_sockets[self.id].tags.clone()
+        self.env.world().state().connections[self.id].tags.clone()
     }
 
     /// What the application has attached to it.
     pub fn attachment(&self) -> Option<Body> {
-        self.env.world().state().web_sockets[self.id].attachment.clone()
+        self.env.world().state().connections[self.id].attachment.clone()
     }
 
     /// Attaches something to it, which is there as long as the connection is.
     pub fn attach(&self, attachment: Body) {
-        self.env.world().state().web_sockets[self.id].attachment = Some(attachment);
+        self.env.world().state().connections[self.id].attachment = Some(attachment);
     }
 
     /// When a message on it was last answered in place of its object.
     pub fn answered(&self) -> Option<Time> {
-        self.env.world().state().web_sockets[self.id].answered
+        self.env.world().state().connections[self.id].answered
     }
 }
 
 impl ObjectState {
     /// Accepts a WebSocket: frames on it are events of the object, which may leave memory in between.
-    pub fn accept_web_socket(&self, end: &WebSocketEnd, tags: Vec<Arc<str>>) {
+    pub fn accept_web_socket(&self, end: &ConnectionEnd, tags: Vec<Arc<str>>) {
         let mut state = self.env.world().state();
-        let accepted = &mut state.web_sockets[end.id];
+        let accepted = &mut state.connections[end.id];
         (accepted.hibernates, accepted.tags) = (true, tags);
     }
 
     /// The ends that were accepted and are open, oldest first.
-    pub fn web_socket_ends(&self) -> Vec<WebSocketEnd> {
+    pub fn web_socket_ends(&self) -> Vec<ConnectionEnd> {
         let state = self.env.world().state();
-        let ends: Vec<EndId> = state.web_sockets.accepted(self.env.host()).collect();
-        ends.into_iter().map(|id| WebSocketEnd { env: self.env.clone(), id }).collect()
+        let ends: Vec<EndId> = state.connections.accepted(self.env.host()).collect();
+        ends.into_iter().map(|id| ConnectionEnd { env: self.env.clone(), id }).collect()
     }
 
     /// The message that is answered in the object's place, without waking it, and the answer.
     pub fn auto_response(&self) -> Option<(Arc<str>, Arc<str>)> {
         let state = self.env.world().state();
-        state.web_sockets.auto_responses.get(&self.env.host().0).cloned()
+        state.connections.auto_responses.get(&self.env.host().0).cloned()
     }
 
     /// Sets the message that is answered in the object's place, or none.
     pub fn set_auto_response(&self, pair: Option<(Arc<str>, Arc<str>)>) {
         let mut state = self.env.world().state();
-        let (host, all) = (self.env.host().0, &mut state.web_sockets.auto_responses);
+        let (host, all) = (self.env.host().0, &mut state.connections.auto_responses);
         match pair {
             Some(pair) => drop(all.insert(host, pair)),
             None => drop(all.remove(&host)),
@@ -123,8 +146,8 @@ impl ObjectState {
     }
 }
 
-impl fmt::Debug for WebSocketEnd {
+impl fmt::Debug for ConnectionEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "WebSocketEnd({})", self.id.0)
+        write!(f, "ConnectionEnd({})", self.id.0)
     }
 }

@@ -1,11 +1,11 @@
-//! WebSockets in pairs of ends, as a Worker makes them. Each end is somewhere: with the host that made it, on its way in
-//! a response, or with the host that has received that.
+//! Connections in pairs of ends: WebSockets, as a Worker makes them, and bodies that are streamed. Each end is
+//! somewhere: with the host that made it, on its way in a response, or with the host that has received that.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use crate::engine::ids::{EndId, HostId, StubId, TaskId};
+use crate::engine::ids::{CallId, EndId, HostId, StubId, TaskId};
 use crate::protocol::frame::Frame;
 use crate::values::body::Body;
 use crate::values::time::Time;
@@ -27,6 +27,14 @@ pub(crate) struct End {
     pub reader: Option<TaskId>,
     /// Frames to this end arrive in the order in which they were sent.
     pub order: StubId,
+    /// Whether it is of a body that is streamed, and not of a WebSocket.
+    pub is_of_body: bool,
+    /// Parts that came before the response with this end in it, which wait for that.
+    pub early: Vec<CallId>,
+    /// How many parts were sent to it that it has not read.
+    pub ahead: u32,
+    /// The task that waits until more may be sent to it.
+    pub writer: Option<TaskId>,
     /// Whether it has sent a close: nothing may follow.
     pub closed: bool,
     /// Whether it has been told that the other end is closed or lost: nothing can follow.
@@ -42,17 +50,17 @@ pub(crate) struct End {
 /// A message that is answered in place of an object, and the answer.
 pub(crate) type AutoResponse = (Arc<str>, Arc<str>);
 
-/// Every WebSocket that was ever made in a run.
+/// Every connection that was ever made in a run.
 #[derive(Debug, Default)]
-pub(crate) struct WebSockets {
+pub(crate) struct Connections {
     ends: Vec<End>,
     /// By object.
     pub auto_responses: BTreeMap<u16, AutoResponse>,
 }
 
-impl WebSockets {
+impl Connections {
     /// Makes a pair whose ends are with a host. Returns the first one; the other is its peer.
-    pub fn open(&mut self, host: HostId, orders: [StubId; 2]) -> EndId {
+    pub fn open(&mut self, host: HostId, is_of_body: bool, orders: [StubId; 2]) -> EndId {
         let first = EndId::at(self.ends.len());
         self.ends.extend(orders.map(|order| End {
             host: Some(host),
@@ -62,6 +70,10 @@ impl WebSockets {
             messages: 0,
             reader: None,
             order,
+            is_of_body,
+            early: Vec::new(),
+            ahead: 0,
+            writer: None,
             closed: false,
             told: false,
             cut: false,
@@ -94,7 +106,7 @@ impl WebSockets {
     }
 }
 
-impl Index<EndId> for WebSockets {
+impl Index<EndId> for Connections {
     type Output = End;
 
     fn index(&self, id: EndId) -> &End {
@@ -102,7 +114,7 @@ impl Index<EndId> for WebSockets {
     }
 }
 
-impl IndexMut<EndId> for WebSockets {
+impl IndexMut<EndId> for Connections {
     fn index_mut(&mut self, id: EndId) -> &mut End {
         &mut self.ends[id.index()]
     }

@@ -46,6 +46,14 @@ fn run_plays_the_requests_in_the_calm_and_prints_answers_and_logs() {
 }
 
 #[test]
+fn run_prints_all_of_a_body_that_is_streamed() {
+    let folder = root().join("examples/workers/streams-an-import").display().to_string();
+    let done = thunderhead(root(), &["run", &folder]);
+    let expected = "200 imported tea\n  imported milk\n  imported bread";
+    assert!(done.stdout.contains(expected), "{}", done.stdout);
+}
+
+#[test]
 fn run_prints_what_is_left_behind() {
     let folder = root().join("examples/workers/charges-in-a-step").display().to_string();
     let done = thunderhead(root(), &["run", &folder]);

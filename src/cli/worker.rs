@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use thunderhead_props::{System, history, quietly};
 use thunderhead_sim::{
-    ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, Trace, printable, simulate,
+    Body, ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, Trace, printable,
+    simulate,
 };
 #[cfg(feature = "workers")]
 use thunderhead_workers::Worker;
@@ -264,9 +265,10 @@ impl Answered {
         };
         match outcome {
             Some(Ok(Reply::Fetch(response))) => {
-                let body = response.body.text().map(str::to_string);
-                let shown =
-                    body.clone().unwrap_or_else(|| format!("{} bytes", response.body.len()));
+                let bytes = call.and_then(|call| streamed(trace, call));
+                let bytes = bytes.unwrap_or_else(|| response.body.clone());
+                let body = bytes.text().map(str::to_string);
+                let shown = body.clone().unwrap_or_else(|| format!("{} bytes", bytes.len()));
                 Answered {
                     request,
                     answer: format!("{} {shown}", response.status).trim_end().into(),
@@ -301,9 +303,19 @@ impl Answered {
     }
 }
 
+fn exchange(trace: &Trace, call: u32) -> Option<history::Exchange<'_>> {
+    history::exchanges(trace).find(|exchange| exchange.call == call)
+}
+
+/// All that has come of a body that was streamed.
+fn streamed(trace: &Trace, call: u32) -> Option<Body> {
+    let body = exchange(trace, call).and_then(|exchange| history::streamed(trace, &exchange));
+    body.map(|body| body.before(usize::MAX))
+}
+
 /// What was said on the connection that a request has opened, as its client sees it.
 fn said(trace: &Trace, call: u32) -> Vec<String> {
-    let exchange = history::exchanges(trace).find(|exchange| exchange.call == call);
+    let exchange = exchange(trace, call);
     let said = exchange.map(|exchange| history::said(trace, &exchange)).unwrap_or_default();
     let line = |said: &history::Said| {
         let way = if said.by_client { ">" } else { "<" };

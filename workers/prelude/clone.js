@@ -4,7 +4,9 @@ import natives from "thunderhead:natives";
 import { DOMException } from "thunderhead:dom_exception";
 import { parse, readThrownWith, stringify, writeThrownWith } from "thunderhead:operation";
 import { Body, Headers, Request, Response } from "thunderhead:http";
-import { isTarget, keepForOthers, stubFor } from "thunderhead:rpc";
+import { isStub, isTarget, keepForOthers, shareWithCall, stubFor } from "thunderhead:rpc";
+import { sendAway, streamAt } from "thunderhead:streamed";
+import { ReadableStream } from "thunderhead:streams";
 import { bufferOf, fromHex, toHex } from "thunderhead:text";
 
 const MAX_PLAIN_DEPTH = 32;
@@ -63,7 +65,10 @@ function writeError(error, how, inner) {
 // A stub says where what it stands for is kept, if others can call there.
 function writeStub(value, how) {
   if (!how.stubs) throw cloneError(how.rpc ? "RpcStub cannot be serialized in this context." : `${String(value)} could not be cloned.`);
-  return { $: "stub", of: keepForOthers(value), function: typeof value === "function", home: natives.home() };
+  // A stub that is passed on is another one for the same thing.
+  const kept = isStub(value) ? value.dup() : value;
+  const disposable = typeof value[Symbol.dispose] === "function" || undefined;
+  return { $: "stub", of: keepForOthers(kept), function: typeof value === "function", disposable, home: natives.home() };
 }
 
 function writeBody(value, how) {
@@ -102,8 +107,9 @@ function write(value, how, seen) {
   if (ArrayBuffer.isView(value)) return { $: "view", type: value.constructor.name, of: toHex(bufferOf(value)) };
   if (value instanceof Error) return writeError(value, how, inner);
   if (how.rpc && value instanceof Headers) return { $: "headers", of: [...value] };
-  if (isTarget(value)) return writeStub(value, how);
+  if (isTarget(value) || isStub(value)) return writeStub(value, how);
   if (value instanceof Body) return writeBody(value, how);
+  if (how.stubs && value instanceof ReadableStream) return { $: "stream", of: sendAway(value) };
   if (Array.isArray(value)) return { $: "array", of: Array.from(value, (part, at) => (at in value ? inner(part) : { $: "hole" })) };
   if (value instanceof Promise || value instanceof WeakMap || value instanceof WeakSet) throw refuse(value, how.rpc);
   const prototype = Object.getPrototypeOf(value);
@@ -154,7 +160,9 @@ function read(value, made, route) {
     case "headers":
       return keep(new Headers(value.of));
     case "stub":
-      return keep(stubFor(route(value), value.function));
+      return keep(stubFor(route(value), value));
+    case "stream":
+      return keep(streamAt(value.of));
     case "request":
     case "response":
       return keep(readBody(value));
@@ -237,6 +245,22 @@ const noRoute = () => () => Promise.reject(new Error("A function that came from 
 export function decode(text, route = noRoute) {
   if (text === undefined || text === null || text === "") return undefined;
   return text[0] === "~" ? read(parse(text.slice(1)), [], route) : parse(text);
+}
+
+// Arguments of a call, and the stubs among them, which are disposed of when the call is over.
+export function decodeArguments(text, route) {
+  if (text?.[0] !== "~") return { args: decode(text), stubs: [] };
+  const made = [];
+  const args = read(parse(text.slice(1)), made, route);
+  return { args, stubs: made.filter(isStub) };
+}
+
+// The result of a call. To dispose of an object is to dispose of the stubs in it; one without any can be disposed of too.
+export function decodeResult(text, route) {
+  const { args: result, stubs } = decodeArguments(text, route);
+  if (isStub(result)) shareWithCall(result);
+  else if (typeof result === "object" && result !== null) Object.defineProperty(result, Symbol.dispose, { value: () => stubs.forEach((stub) => stub[Symbol.dispose]()) });
+  return result;
 }
 
 export const structuredClone = (value) => decode(encode(value));

@@ -1,7 +1,7 @@
 // What the host calls: it starts handlers, constructs objects and settles operations.
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
-import { decode, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
+import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
 import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
@@ -16,6 +16,7 @@ import { received, routeOf, serviceOf } from "thunderhead:service";
 import { addEventListener, modernized } from "thunderhead:service_worker";
 import { DurableObjectState } from "thunderhead:storage";
 import { ask } from "thunderhead:storm";
+import { endStreams, sentBy, withStream, withoutStream } from "thunderhead:streamed";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
@@ -99,13 +100,15 @@ async function answerOf(response, request) {
   if (!(response instanceof Response)) throw new TypeError("Incorrect type for Promise: the Promise did not resolve to 'Response'.");
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
   if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
-  const { status, headers, webSocket } = response;
-  const head = { status, headers: [...headers] };
+  const { status, webSocket } = response;
+  const stream = response.unfinished();
+  const body = stream ? new ArrayBuffer(0) : await response.arrayBuffer();
+  const head = { status, headers: withStream(response.headers, stream) };
   if (webSocket) {
     if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") throw new TypeError('Worker tried to return WebSocket in a response to a request which did not contain the header "Upgrade: websocket".');
     head.headers.push([WEB_SOCKET, String(sendAway(webSocket))]);
   }
-  return { head, body: await response.arrayBuffer() };
+  return { head, body };
 }
 
 const RESERVED = ["alarm", "webSocketMessage", "webSocketClose", "webSocketError", "constructor"];
@@ -113,7 +116,13 @@ const RESERVED = ["alarm", "webSocketMessage", "webSocketClose", "webSocketError
 // Does what is asked of an object or of an entrypoint, and writes the answer.
 async function answered(root, path, args) {
   if (RESERVED.includes(path)) throw new TypeError(`'${path}' is a reserved method and cannot be called over RPC.`);
-  return encodeCall(await serve(root, path, decode(args, routeOf)));
+  const { args: given, stubs } = decodeArguments(args, routeOf);
+  try {
+    return await encodeCall(await serve(root, path, given));
+  } finally {
+    // Who wants to keep one has made another one of it with `dup()`.
+    for (const stub of stubs) stub[Symbol.dispose]();
+  }
 }
 
 class ScheduledController {
@@ -160,13 +169,11 @@ const handlers = {
   async fetch(invocation, { url, method, headers: sent }, bytes) {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
-    const body = method === "GET" || method === "HEAD" || !bytes.byteLength ? null : bytes;
-    const request = new Request(address, { method, headers, body });
+    const { headers: visible, body } = withoutStream(headers, bytes);
+    const request = new Request(address, { method, headers: visible, body: method === "GET" || method === "HEAD" ? null : body });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
-    const open = keptOpenBy(response);
-    if (open) waiting.get(invocation).push(open);
-    return { json: stringify(head), bytes: answer };
+    return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
   },
   async queue(invocation, batch) {
     await handler(invocation, "queue")(delivered(invocation, batch));
@@ -178,8 +185,8 @@ const handlers = {
     const object = objects.get(number);
     if (method !== "fetch") return { json: await answered(object, method, args) };
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
-    const [head, body] = decode(args);
-    const request = new Request(head.url, { ...head, body: body.byteLength ? body : null });
+    const [head, bytes] = decode(args);
+    const request = new Request(head.url, { ...head, ...withoutStream(head.headers, bytes) });
     const answer = await answerOf(await object.fetch(request), request);
     return { json: encode([answer.head, answer.body]) };
   },
@@ -222,14 +229,18 @@ async function run(invocation, kind, argument, bytes) {
   current = invocation;
   try {
     const returned = await handlers[kind](invocation, argument, bytes);
-    natives.returned(invocation, returned?.json ?? "", given.length > 0, returned?.bytes);
+    const open = [...sentBy(invocation), ...(returned?.open ? [returned.open] : [])];
+    given.push(...open);
+    natives.returned(invocation, returned?.json ?? "", given.length > 0, open.length > 0, returned?.bytes);
   } catch (error) {
     natives.thrown(invocation, describe(error));
     given.length = 0;
   }
   if (given.length) await afterwards(invocation, given);
   else waiting.delete(invocation);
-  if (HANDLERS.includes(kind)) endInvocation(invocation);
+  if (!HANDLERS.includes(kind)) return;
+  endInvocation(invocation);
+  endStreams(invocation);
 }
 
 const HANDLERS = ["fetch", "queue", "scheduled"];

@@ -3,7 +3,8 @@ import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
-import { ReadableStream, collect, streamOf, whole } from "thunderhead:streams";
+import { withStream, withoutStream } from "thunderhead:streamed";
+import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:streams";
 import { bufferOf, concat } from "thunderhead:text";
 import { URL, URLSearchParams } from "thunderhead:url";
 
@@ -160,8 +161,10 @@ export async function bytesOf(value) {
   if (value === undefined || value === null) return new ArrayBuffer(0);
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return bufferOf(value);
   if (value instanceof Blob) return value[bytes];
-  if (value instanceof ReadableStream) return value[whole] ?? collect(value);
-  return natives.encode(String(value));
+  if (!(value instanceof ReadableStream)) return natives.encode(String(value));
+  if (!value[whole]) return collect(value);
+  value[disturbed] = true;
+  return value[whole];
 }
 
 const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
@@ -174,6 +177,7 @@ function contentType(body) {
   return undefined;
 }
 
+const DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.";
 const USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice.";
 const raw = Symbol("raw");
 
@@ -181,20 +185,24 @@ export class Body {
   #used = false;
   #stream;
   constructor(body) {
+    if (body instanceof ReadableStream && body[disturbed]) throw new TypeError(DISTURBED);
     if (body instanceof FormData) body = new Blob([multipart.write(body, (file) => file[bytes])], { type: FORM });
     this[raw] = body;
     Object.defineProperty(this, raw, { enumerable: false });
   }
   get bodyUsed() {
-    return this.#used || Boolean(this[raw] instanceof ReadableStream && this[raw].locked);
+    const stream = this[raw] instanceof ReadableStream ? this[raw] : undefined;
+    return this.#used || Boolean(stream?.locked || (stream ?? this.#stream)?.[disturbed]);
   }
   get body() {
     const body = this[raw];
     if (body === undefined || body === null) return null;
     if (body instanceof ReadableStream) return body;
-    if (body instanceof Blob) return (this.#stream ??= body.stream());
-    const buffer = body instanceof ArrayBuffer || ArrayBuffer.isView(body) ? bufferOf(body) : natives.encode(String(body));
-    return (this.#stream ??= streamOf(buffer));
+    return (this.#stream ??= this.#opened(body));
+  }
+  #opened(body) {
+    const buffer = body instanceof ArrayBuffer || ArrayBuffer.isView(body) ? bufferOf(body) : body instanceof Blob ? body[bytes] : natives.encode(String(body));
+    return Object.assign(streamOf(buffer), this.#used ? { [disturbed]: true } : {});
   }
   async #take() {
     if (this.#stream?.locked && !this.#used) throw new TypeError("This ReadableStream is currently locked to a reader.");
@@ -228,6 +236,17 @@ export class Body {
     for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
     return form;
   }
+  // The body for another request, which this one does not have any more.
+  taken() {
+    if (this[raw] !== undefined && this[raw] !== null) this.#used = true;
+    return this.#stream ?? this[raw];
+  }
+  // The body, if its bytes are not there yet.
+  unfinished() {
+    if (this.bodyUsed || !(this[raw] instanceof ReadableStream) || this[raw][whole]) return undefined;
+    this.#used = true;
+    return this[raw];
+  }
   // The body for a copy: a stream goes two ways, anything else can be read twice.
   copied() {
     if (this.bodyUsed || this.#stream?.locked) throw new TypeError("This ReadableStream is currently locked to a reader,");
@@ -238,7 +257,7 @@ export class Body {
     return copy;
   }
 }
-Object.defineProperty(Body.prototype, "copied", { enumerable: false });
+for (const name of ["copied", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
 
 const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH PURGE UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN SEARCH MKCALENDAR".split(" ");
 
@@ -256,7 +275,7 @@ export class Request extends Body {
   constructor(input, init = {}) {
     const from = input instanceof Request ? input : undefined;
     if (from?.bodyUsed && !init.body) throw new TypeError("Cannot reconstruct a Request with a used body.");
-    super(init.body ?? from?.copied() ?? null);
+    super(init.body ?? from?.taken() ?? null);
     if (!from && !URL.canParse(input)) throw new TypeError(`Invalid URL: ${input}`);
     this.url = from ? from.url : new URL(input).href;
     this.method = methodOf(init.method ?? from?.method ?? "GET");
@@ -264,7 +283,7 @@ export class Request extends Body {
     if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
     this.headers = new Headers(init.headers ?? from?.headers);
     if ((this.method === "GET" || this.method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
-    const type = contentType(this[raw]);
+    const type = init.body === undefined || init.body === null ? undefined : contentType(this[raw]);
     if (type !== undefined && !this.headers.has("content-type")) this.headers.set("content-type", type);
     this.redirect = init.redirect ?? from?.redirect ?? "follow";
     this.signal = init.signal ?? from?.signal ?? new AbortController().signal;
@@ -318,9 +337,10 @@ export const receiveSocketsWith = (receive) => void (receiver = receive);
 
 // A response from its head and its bytes.
 export function responseOf({ status, headers }, body) {
-  const end = headers.find(([name]) => name === WEB_SOCKET)?.[1];
-  const rest = headers.filter(([name]) => name !== WEB_SOCKET);
-  return new Response(body?.byteLength ? body : null, { status, headers: rest, webSocket: end === undefined ? null : receiver(Number(end)) });
+  const { headers: visible, body: received } = withoutStream(headers, body);
+  const end = visible.find(([name]) => name === WEB_SOCKET)?.[1];
+  const rest = visible.filter(([name]) => name !== WEB_SOCKET);
+  return new Response(received, { status, headers: rest, webSocket: end === undefined ? null : receiver(Number(end)) });
 }
 
 const MAX_REDIRECTS = 20;
@@ -335,11 +355,16 @@ function orAborted(promise, signal) {
   });
 }
 
-// Sends a request and follows where it leads. `to` says where it goes and with which headers.
-export async function exchange(request, to) {
+const SENT = "A request with a one-time-use body (it was initialized from a stream, not a buffer) encountered a redirect requiring the body to be retransmitted. To avoid this error in the future, construct this request from a buffer-like body initializer.";
+
+// Sends a request and follows where it leads. `to` says where it goes and with which headers. Only another Worker is
+// sent a stream in parts.
+export async function exchange(request, to, { streams = false } = {}) {
   request.signal.throwIfAborted();
   let { url, method, headers } = request;
-  let body = await request.arrayBuffer();
+  const stream = streams ? request.unfinished() : undefined;
+  let body = stream ? new ArrayBuffer(0) : await request.arrayBuffer();
+  headers = withStream(headers, stream);
   request.signal.throwIfAborted();
   const seen = [];
   for (;;) {
@@ -347,10 +372,12 @@ export async function exchange(request, to) {
     const response = Object.assign(responseOf(value, bytes), { url, redirected: seen.length > 0 });
     const location = response.headers.get("location");
     if (request.redirect !== "follow" || location === null || !REDIRECTS.includes(response.status)) return response;
+    await response.body?.cancel();
     seen.push(url);
     url = new URL(location, url).href;
     if (seen.length > MAX_REDIRECTS) throw new TypeError(`Too many redirects.${seen.join(", ")}`);
-    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body] = ["GET", new ArrayBuffer(0)];
+    if (response.status === 303 || (response.status < 303 && method === "POST")) [method, body, headers] = ["GET", new ArrayBuffer(0), [...request.headers]];
+    else if (stream) throw new TypeError(SENT);
   }
 }
 

@@ -1,7 +1,8 @@
 // Durable Objects from outside: namespaces, ids and stubs.
 import natives from "thunderhead:natives";
-import { decode, encodeCall } from "thunderhead:clone";
+import { decodeResult, encodeCall } from "thunderhead:clone";
 import { Request, responseOf } from "thunderhead:http";
+import { withStream } from "thunderhead:streamed";
 import { begin } from "thunderhead:operation";
 import { bindingFor, isRuntimes, pathOf } from "thunderhead:rpc";
 import { routeHome } from "thunderhead:service";
@@ -26,7 +27,7 @@ async function call(id, stub, path, args) {
   if (typeof text !== "string") text = await text;
   const route = ({ of }) => (names, given) => call(id, stub, pathOf(names, of), given);
   try {
-    return decode((await begin("rpc", { stub, method: path, args: text })).value, route);
+    return decodeResult((await begin("rpc", { stub, method: path, args: text })).value, route);
   } catch (error) {
     // The runtime says which object threw, unless it has thrown itself.
     if (error.remote && path !== "fetch" && !isRuntimes(error)) error.durableObjectId = id.toString();
@@ -36,8 +37,10 @@ async function call(id, stub, path, args) {
 
 async function fetchFrom(id, stub, input, init) {
   const request = new Request(input, init);
-  const { url, method, headers } = request;
-  const [head, body] = await call(id, stub, "fetch", [{ url, method, headers: [...headers] }, await request.arrayBuffer()]);
+  const { url, method } = request;
+  const stream = request.unfinished();
+  const sent = stream ? new ArrayBuffer(0) : await request.arrayBuffer();
+  const [head, body] = await call(id, stub, "fetch", [{ url, method, headers: withStream(request.headers, stream) }, sent]);
   return responseOf(head, body);
 }
 

@@ -35,6 +35,7 @@ export async function serve(root, path, args) {
     receiver = exported.get(Number(names.shift().slice(1)));
     if (receiver === undefined) throw new Error("The destination object for this RPC no longer exists.");
   }
+  if (names[0] === DISPOSE) return disposeOf(Number(path.slice(1).split(".")[0]), receiver);
   if (!names.length) return receiver(...args);
   for (const name of names.slice(0, -1)) receiver = await memberOf(receiver, name);
   const member = memberOf(receiver, names.at(-1));
@@ -42,10 +43,21 @@ export async function serve(root, path, args) {
     if (args !== undefined) throw missing(names.at(-1));
     return member;
   }
-  return args === undefined ? member.bind(receiver) : member.apply(receiver, args);
+  // Not by its own `apply`: a member of a stub has every name.
+  return args === undefined ? member.bind(receiver) : Reflect.apply(member, receiver, args);
+}
+
+// The member by which the last stub for something says that it is gone.
+const DISPOSE = "@@dispose";
+
+function disposeOf(number, target) {
+  exported.delete(number);
+  target[Symbol.dispose]?.();
 }
 
 const PROMISE = ["then", "catch", "finally"];
+// An element of a list cannot be asked for before the list is there.
+const isElement = (key) => /^\d+$/.test(key);
 
 // A promise whose members can be asked for before it is settled.
 function promised(promise) {
@@ -70,7 +82,7 @@ function later(promise, names) {
   return new Proxy(function () {}, {
     get: (target, key) => {
       if (PROMISE.includes(key)) return (...given) => read()[key](...given);
-      return typeof key === "symbol" ? undefined : later(promise, [...names, key]);
+      return typeof key === "symbol" || isElement(key) ? undefined : later(promise, [...names, key]);
     },
     apply: (target, self, args) => promised(receiverOf().then((receiver) => receiver[names.at(-1)](...args))),
   });
@@ -89,23 +101,40 @@ export function member(send, names) {
 
 export class RpcStub {}
 
-// A stub for a function or a target that another isolate keeps.
-export function stubFor(send, isFunction) {
+// How many stubs there are for the same thing, by stub.
+const shares = new WeakMap();
+
+export const isStub = (value) => shares.has(value);
+
+// A stub that is the result of a call by itself is shared with the call, which is never disposed of here.
+export const shareWithCall = (stub) => void (shares.get(stub).count += 1);
+
+// A stub for a function or a target that another isolate keeps, and which may want to know when no stub is left.
+export function stubFor(send, { function: isFunction, disposable }, share = { count: 0 }) {
   let disposed = false;
+  share.count += 1;
+  const dispose = () => {
+    if (disposed) return;
+    disposed = true;
+    share.count -= 1;
+    if (disposable && !share.count) send([DISPOSE], []).catch(() => {});
+  };
   const checked = async (names, args) => {
     if (disposed) throw new Error("RPC stub used after being disposed.");
     return send(names, args);
   };
-  return new Proxy(isFunction ? function () {} : Object.create(RpcStub.prototype), {
+  const stub = new Proxy(isFunction ? function () {} : Object.create(RpcStub.prototype), {
     get: (target, key) => {
-      if (key === "dup") return () => stubFor(send, isFunction);
-      if (key === Symbol.dispose) return () => void (disposed = true);
+      if (key === "dup") return () => stubFor(send, { function: isFunction, disposable }, share);
+      if (key === Symbol.dispose) return dispose;
       return typeof key === "symbol" || key === "then" ? target[key] : member(checked, [key]);
     },
     has: () => true,
     apply: (target, self, args) => promised(checked([], args)),
     getPrototypeOf: () => RpcStub.prototype,
   });
+  shares.set(stub, share);
+  return stub;
 }
 
 // A binding whose every other name is a member of what it is bound to.

@@ -1,6 +1,6 @@
 // Service bindings: another Worker, or an entrypoint of this one. A call is a request with the method `RPC`, whose
 // path is the member and whose body has the arguments.
-import { decode, encodeCall } from "thunderhead:clone";
+import { decodeResult, encodeCall } from "thunderhead:clone";
 import { Request, exchange } from "thunderhead:http";
 import { begin, parse, stringify } from "thunderhead:operation";
 import { bindingFor, pathOf } from "thunderhead:rpc";
@@ -29,13 +29,13 @@ async function ask(to, path, args) {
   const asked = { service: to.service, url: `http://${to.service}/${encodeURIComponent(path)}`, method: "RPC", headers: [headerOf(to)] };
   const { bytes } = await begin("fetch", asked, natives.encode(text));
   const route = ({ of }) => (names, given) => ask(to, pathOf(names, of), given);
-  return decode(bytes?.byteLength ? natives.decode(bytes, false) : "", route);
+  return decodeResult(bytes?.byteLength ? natives.decode(bytes, false) : "", route);
 }
 
 routeHome("worker", ({ name }, number) => (names, args) => ask({ service: name }, pathOf(names, number), args));
 
 const fetchFrom = (to, input, init) =>
-  exchange(new Request(input, init), ({ url, headers }) => ({ service: to.service, headers: [...headers, headerOf(to, url)] }));
+  exchange(new Request(input, init), ({ url, headers }) => ({ service: to.service, headers: [...headers, headerOf(to, url)] }), { streams: true });
 
 const notSimulated = (what) => () => {
   throw new Error(`${what} is not simulated.`);

@@ -5,6 +5,8 @@ import { TextDecoder, TextEncoder, bufferOf, concat } from "thunderhead:text";
 // How long a stream is known to be, and all of its bytes when they are there already.
 export const length = Symbol("length");
 export const whole = Symbol("whole");
+// Whether some of it was read, or all of its bytes were taken.
+export const disturbed = Symbol("disturbed");
 
 export class ReadableStream {
   #chunks = [];
@@ -52,6 +54,7 @@ export class ReadableStream {
     else this.#closed.resolve();
   }
   async #read() {
+    this[disturbed] = true;
     await this.#started;
     if (!this.#chunks.length && this.#state === "open") await this.#source.pull?.(this.#controller);
     if (this.#chunks.length) {
@@ -76,6 +79,7 @@ export class ReadableStream {
     };
   }
   async #cancel(reason) {
+    this[disturbed] = true;
     this.#chunks = [];
     this.#end("closed");
     await this.#source.cancel?.(reason);

@@ -50,8 +50,10 @@ pub struct Host {
 pub struct Ended {
     /// JSON and bytes, or what was thrown.
     pub result: Result<(String, Option<Body>), Thrown>,
-    /// Whether something that was given to `waitUntil` goes on.
+    /// Whether something that was given to `waitUntil` goes on, or the response is still being sent.
     pub goes_on: bool,
+    /// Whether the response is still being sent: its body is streamed, or it is a WebSocket.
+    pub open: bool,
 }
 
 impl Host {

@@ -38,8 +38,10 @@ pub struct Returned {
     pub json: String,
     /// The bytes of a response.
     pub bytes: Option<Body>,
-    /// What was given to `waitUntil`.
+    /// What was given to `waitUntil`, and the rest of a response that is still being sent.
     pub background: Option<Background>,
+    /// Whether the response is still being sent.
+    pub open: bool,
 }
 
 /// A call and everything it waits for.
@@ -87,11 +89,7 @@ impl Invocation {
         }
         match self.unawaited {
             Unawaited::GoOn => drop(self.pump.env.spawn(background)),
-            Unawaited::Cancelled => {
-                let count = self.pump.cancel_all();
-                let what = if count == 1 { "operation that was" } else { "operations that were" };
-                self.pump.env.log(format!("{count} {what} not awaited, cancelled"));
-            }
+            Unawaited::Cancelled => cancel_rest(&self.pump),
         }
     }
 }
@@ -121,18 +119,30 @@ impl Future for Invocation {
         let waits = ended.goes_on.then_some(self.id);
         let background =
             Background { isolate: self.isolate.clone(), pump: self.pump.clone(), waits };
+        let open = ended.open;
         let result = ended.result.map(|(json, bytes)| (json, bytes, waits.is_some()));
         Poll::Ready(match result {
-            Ok((json, bytes, true)) => Ok(Returned { json, bytes, background: Some(background) }),
+            Ok((json, bytes, true)) => {
+                Ok(Returned { json, bytes, background: Some(background), open })
+            }
             Ok((json, bytes, false)) => {
                 self.leave(background);
-                Ok(Returned { json, bytes, background: None })
+                Ok(Returned { json, bytes, background: None, open })
             }
             Err(thrown) => {
                 self.leave(background);
                 Err(thrown)
             }
         })
+    }
+}
+
+/// Cancels what an invocation has begun and did not await, and tells of it.
+fn cancel_rest(pump: &Pump) {
+    let count = pump.cancel_all();
+    if count > 0 {
+        let what = if count == 1 { "operation that was" } else { "operations that were" };
+        pump.env.log(format!("{count} {what} not awaited, cancelled"));
     }
 }
 
@@ -162,10 +172,7 @@ impl Future for Background {
         }
         let ended = self.waits.and_then(|id| host.waited.borrow_mut().remove(&id));
         if let Some(result) = ended {
-            let left = self.pump.cancel_all();
-            if left > 0 {
-                self.pump.env.log(format!("{left} operations were not awaited and are cancelled"));
-            }
+            cancel_rest(&self.pump);
             return Poll::Ready(result.map_err(|thrown| thrown.uncaught(&self.pump.env)));
         }
         // A promise that nothing will settle is given up, as the platform does.

@@ -262,9 +262,12 @@ async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Err
         error => error,
     })?;
     // The answer does not wait for it. Its failure has been logged.
-    returned.background.into_iter().for_each(|background| {
-        env.wait_until(async move { background.await.or(Ok(())) });
-    });
+    if let Some(background) = returned.background {
+        match returned.open {
+            true => env.keep_open(async move { drop(background.await) }),
+            false => env.wait_until(async move { background.await.or(Ok(())) }),
+        }
+    }
     let head: Head =
         serde_json::from_str(&returned.json).map_err(|error| Error::app(error.to_string()))?;
     let mut response = Response::new(head.status, returned.bytes.unwrap_or(Body::empty()));

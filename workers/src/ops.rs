@@ -44,6 +44,7 @@ pub fn begin(
         "block" => object::block(&asked),
         "transaction" => object::transaction(&asked),
         "socket" => socket::next(&asked),
+        "write" => socket::write(&asked),
         "step.do" => step::run(&asked),
         "step.sleep" => step::sleep(&asked),
         "step.sleepUntil" => step::sleep_until(&asked),

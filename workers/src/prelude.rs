@@ -20,6 +20,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:missing", include_str!("../prelude/missing.js")),
     ("thunderhead:web_socket", include_str!("../prelude/web_socket.js")),
     ("thunderhead:streams", include_str!("../prelude/streams.js")),
+    ("thunderhead:streamed", include_str!("../prelude/streamed.js")),
     ("thunderhead:http", include_str!("../prelude/http.js")),
     ("thunderhead:selector", include_str!("../prelude/selector.js")),
     ("thunderhead:html", include_str!("../prelude/html.js")),

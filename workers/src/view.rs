@@ -13,7 +13,10 @@ use crate::outside::INTERNET;
 pub fn moments(trace: &Trace) -> Vec<usize> {
     let changes = trace.events().iter().enumerate().filter(|(_, event)| match event.kind {
         EventKind::Rows { .. } => true,
-        EventKind::Effect { call, .. } => matches!(trace.op(call), Op::R2(_) | Op::Kv(_)),
+        EventKind::Effect { call, .. } => match trace.op(call) {
+            Op::Frame { frame, .. } => frame.is_of_body(),
+            op => matches!(op, Op::R2(_) | Op::Kv(_)),
+        },
         EventKind::Return { call, .. } => matches!(trace.op(call), Op::Fetch { .. }),
         _ => false,
     });
@@ -59,13 +62,16 @@ fn requests(trace: &Trace, end: usize) -> Vec<Json> {
     let sent = exchanges(trace).filter(|one| one.sent < end && one.from == "client");
     let told = sent.map(|one| {
         let response = one.response.filter(|_| one.ended.is_some_and(|at| at < end));
+        // Of a body that is streamed, what has come so far.
+        let body = history::streamed(trace, &one).map(|body| body.before(end));
+        let body = body.as_ref().or(response.map(|response| &response.body));
         json!({
             "method": one.request.method,
             "path": one.request.path,
             "body": text(&one.request.body),
             "at": trace.events()[one.sent].at.unix_ms(),
             "status": response.map(|response| response.status),
-            "answer": response.map(|response| text(&response.body)),
+            "answer": body.filter(|_| response.is_some()).map(text),
         })
     });
     told.collect()
@@ -108,5 +114,35 @@ fn cell(value: &Value) -> Json {
         Value::Real(number) => number.get().into(),
         Value::Text(text) => Json::from(&**text),
         Value::Blob(body) => Json::from(body.bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::{Event, Frame, Reply, Request, Response, STREAM, Time};
+
+    use super::*;
+
+    #[test]
+    fn a_promise_sees_what_has_come_of_a_body_that_is_streamed() {
+        let mut trace = Trace::new(vec!["client".into()]);
+        let push = |trace: &mut Trace, kind| trace.push(Event { at: Time::ZERO, actor: 0, kind });
+        let request = Request::new("GET", "/", "");
+        trace.set_op(0, Op::Fetch { to: "web".into(), request });
+        push(&mut trace, EventKind::Call { call: 0 });
+        let response = Response::new(200, "").with_header(STREAM, "0");
+        let outcome = trace.keep(Ok(Reply::Fetch(response)));
+        push(&mut trace, EventKind::Return { call: 0, outcome });
+        for (call, part) in [(1, "a"), (2, "b")] {
+            trace.set_op(call, Op::Frame { end: 0, frame: Frame::Part(part.into()) });
+            let outcome = trace.keep(Ok(Reply::Done));
+            push(&mut trace, EventKind::Effect { call, outcome });
+        }
+        assert_eq!(moments(&trace), [1, 2, 3]);
+        let seen = |end| before(&trace, end)["requests"][0]["answer"].clone();
+        assert_eq!(
+            [seen(1), seen(2), seen(3), seen(4)],
+            [json!(null), json!(""), json!("a"), json!("ab")]
+        );
     }
 }

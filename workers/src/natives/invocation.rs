@@ -36,16 +36,18 @@ fn operations<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Re
 
 fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
     let this = host.clone();
-    let returned = move |id: u32, json: String, goes_on: bool, data: Opt<Value<'js>>| {
-        this.ended.borrow_mut().insert(id, Ended { result: Ok((json, bytes(data.0))), goes_on });
-        this.wake(id);
-    };
+    let returned =
+        move |id: u32, json: String, goes_on: bool, open: bool, data: Opt<Value<'js>>| {
+            let result = Ok((json, bytes(data.0)));
+            this.ended.borrow_mut().insert(id, Ended { result, goes_on, open });
+            this.wake(id);
+        };
     natives.set("returned", Function::new(ctx.clone(), returned)?)?;
     let this = host.clone();
     let thrown = move |id: u32, json: String| {
         this.ended
             .borrow_mut()
-            .insert(id, Ended { result: Err(this.thrown(&json)), goes_on: false });
+            .insert(id, Ended { result: Err(this.thrown(&json)), goes_on: false, open: false });
         this.wake(id);
     };
     natives.set("thrown", Function::new(ctx.clone(), thrown)?)?;

@@ -1,10 +1,10 @@
-//! WebSockets: their ends are known by number, and all that outlives an isolate is with the simulator.
+//! WebSockets and bodies that are streamed: their ends are known by number, and all that outlives an isolate is with the simulator.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
-use thunderhead_sim::{Body, Frame, ObjectState, WebSocketEnd};
+use thunderhead_sim::{Body, ConnectionEnd, Frame, ObjectState};
 
 use super::convert::{bytes, global_scope, text};
 use crate::host::Host;
@@ -16,9 +16,9 @@ pub fn install<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> R
     objects(ctx, host, natives)
 }
 
-fn end(ctx: &Ctx<'_>, host: &Host, number: u32) -> Result<WebSocketEnd> {
+fn end(ctx: &Ctx<'_>, host: &Host, number: u32) -> Result<ConnectionEnd> {
     let env = host.env().ok_or_else(|| global_scope(ctx))?;
-    let end = env.web_socket_end(number);
+    let end = env.connection_end(number);
     end.ok_or_else(|| Exception::throw_type(ctx, "there is no such WebSocket"))
 }
 
@@ -27,19 +27,25 @@ fn object(ctx: &Ctx<'_>, host: &Host, number: u32) -> Result<ObjectState> {
 }
 
 /// What is done with an end as a whole.
-type Act = fn(&WebSocketEnd);
+type Act = fn(&ConnectionEnd);
 
 fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
     let this = host.clone();
     let pair = move |ctx: Ctx<'js>| -> Result<Vec<u32>> {
         let env = this.env().ok_or_else(|| global_scope(&ctx))?;
-        Ok(env.web_socket_pair().iter().map(WebSocketEnd::number).collect())
+        Ok(env.web_socket_pair().iter().map(ConnectionEnd::number).collect())
     };
     natives.set("socketPair", Function::new(ctx.clone(), pair)?)?;
+    let this = host.clone();
+    let pair = move |ctx: Ctx<'js>| -> Result<Vec<u32>> {
+        let env = this.env().ok_or_else(|| global_scope(&ctx))?;
+        Ok(env.body_pair().iter().map(ConnectionEnd::number).collect())
+    };
+    natives.set("bodyPair", Function::new(ctx.clone(), pair)?)?;
     let whole: [(&str, Act); 3] = [
-        ("socketAway", WebSocketEnd::send_away),
-        ("socketClaim", WebSocketEnd::claim),
-        ("socketDrop", WebSocketEnd::drop_connection),
+        ("socketAway", ConnectionEnd::send_away),
+        ("socketClaim", ConnectionEnd::claim),
+        ("socketDrop", ConnectionEnd::drop_connection),
     ];
     for (name, act) in whole {
         let this = host.clone();
@@ -69,6 +75,18 @@ fn frames<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result
         Ok(())
     };
     natives.set("socketClose", Function::new(ctx.clone(), close)?)?;
+    let this = host.clone();
+    let whole = move |ctx: Ctx<'js>, number: u32| -> Result<()> {
+        end(&ctx, &this, number)?.send(Frame::End);
+        Ok(())
+    };
+    natives.set("bodyEnd", Function::new(ctx.clone(), whole)?)?;
+    let this = host.clone();
+    let cancel = move |ctx: Ctx<'js>, number: u32, reason: String| -> Result<()> {
+        end(&ctx, &this, number)?.send(Frame::Cancel { reason: reason.into() });
+        Ok(())
+    };
+    natives.set("bodyCancel", Function::new(ctx.clone(), cancel)?)?;
     let this = host.clone();
     let closed = move |ctx: Ctx<'js>, number: u32| -> Result<Vec<bool>> {
         let (sent, told) = end(&ctx, &this, number)?.closed();
@@ -113,7 +131,7 @@ fn objects<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Resul
     let this = host.clone();
     let all = move |ctx: Ctx<'js>, of: u32| -> Result<Vec<u32>> {
         let ends = object(&ctx, &this, of)?.web_socket_ends();
-        Ok(ends.iter().map(WebSocketEnd::number).collect())
+        Ok(ends.iter().map(ConnectionEnd::number).collect())
     };
     natives.set("sockets", Function::new(ctx.clone(), all)?)?;
     let this = host.clone();

@@ -96,3 +96,60 @@ fn a_cron_trigger_comes_late_twice_or_not_at_all_in_some_storm() {
     assert!(runs.iter().any(|ticks| ticks.len() == 2), "twice");
     assert!(runs.iter().any(Vec::is_empty), "not at all");
 }
+
+/// An object that keeps what it is given, and a Worker that calls it later.
+const KEEPER: &str = "import { DurableObject, RpcTarget } from 'cloudflare:workers';
+    class Bell extends RpcTarget {
+      constructor(log) { super(); this.log = log; }
+      ring() { this.log.push('rung'); return 'ding'; }
+      [Symbol.dispose]() { this.log.push('gone'); }
+    }
+    export class Room extends DurableObject {
+      keep(bell, doubled) { this.bell = doubled ? bell.dup() : bell; }
+      async ring() { try { return await this.bell.ring(); } catch (error) { return error.message; } }
+      drop() { this.bell[Symbol.dispose](); }
+    }";
+
+#[test]
+fn a_stub_among_the_arguments_is_gone_after_the_call_unless_it_was_doubled() {
+    let source = format!(
+        "{KEEPER} export default {{ async fetch(request, env) {{
+           const room = env.ROOM.getByName('all');
+           const [log, said] = [[], []];
+           for (const doubled of [false, true]) {{
+             await room.keep(new Bell(log), doubled);
+             said.push(await room.ring());
+           }}
+           return Response.json(said);
+         }} }};"
+    );
+    let run = play(&load(crate::sockets::CONFIG, &source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(
+        answers(&run),
+        [r#"200 ["RPC stub used after being disposed.","ding"]"#],
+        "{}",
+        run.trace
+    );
+}
+
+#[test]
+fn a_target_hears_that_its_last_stub_is_gone() {
+    let source = format!(
+        "{KEEPER} export default {{ async fetch(request, env) {{
+           const room = env.ROOM.getByName('all');
+           const log = [];
+           await room.keep(new Bell(log), false);
+           await scheduler.wait(100);
+           log.push('next');
+           await room.keep(new Bell(log), true);
+           await room.ring();
+           await scheduler.wait(100);
+           log.push('kept');
+           await room.drop();
+           await scheduler.wait(100);
+           return Response.json(log);
+         }} }};"
+    );
+    let run = play(&load(crate::sockets::CONFIG, &source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(answers(&run), [r#"200 ["gone","next","rung","kept","gone"]"#], "{}", run.trace);
+}

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use thunderhead_props::history::{exchanges, streamed};
 use thunderhead_sim::{
-    ClientRequest, End, EventKind, Reply, Run, Scenario, Source, Tape, Time, simulate,
+    ClientRequest, End, EventKind, Reply, Response, Run, Scenario, Source, Tape, Time, simulate,
 };
 use thunderhead_workers::{App, Config, Files};
 
@@ -29,12 +30,17 @@ pub fn play(app: &Arc<App>, requests: &[(&str, &str, &str)]) -> Run {
 pub fn answers(run: &Run) -> Vec<String> {
     let returns = run.trace.events().iter().filter(|event| run.trace.actor(event) == "client");
     let outcomes = returns.filter_map(|event| match event.kind {
-        EventKind::Return { outcome, .. } => Some(run.trace.outcome(outcome)),
+        EventKind::Return { call, outcome } => Some((call, run.trace.outcome(outcome))),
         _ => None,
     });
-    let said = outcomes.map(|outcome| match outcome {
+    let body = |call: u32, response: &Response| {
+        let exchange = exchanges(&run.trace).find(|exchange| exchange.call == call);
+        let streamed = exchange.and_then(|exchange| streamed(&run.trace, &exchange));
+        streamed.map_or(response.body.clone(), |body| body.before(usize::MAX))
+    };
+    let said = outcomes.map(|(call, outcome)| match outcome {
         Ok(Reply::Fetch(response)) => {
-            format!("{} {}", response.status, response.body.text().unwrap_or("(bytes)"))
+            format!("{} {}", response.status, body(call, response).text().unwrap_or("(bytes)"))
         }
         Ok(other) => other.to_string(),
         Err(error) => format!("error: {error}"),

@@ -1,0 +1,95 @@
+// Bodies that cross to another isolate in parts, while they are made. The host knows the connection of each by the
+// numbers of its two ends.
+import natives from "thunderhead:natives";
+import { begin, beginCancellable, cancel } from "thunderhead:operation";
+import { ReadableStream, length } from "thunderhead:streams";
+import { bufferOf } from "thunderhead:text";
+
+// The header by which the number of a stream crosses. It never reaches the program.
+const STREAM = "thunderhead-stream";
+
+const lost = () => new Error("Network connection lost.");
+
+// What an invocation sends and reads, by its ends, with promises for what it sends.
+const streams = new Map();
+
+function streamsOf(invocation) {
+  if (!streams.has(invocation)) streams.set(invocation, { sending: new Map(), reading: new Set() });
+  return streams.get(invocation);
+}
+
+// The invocation is not over before these promises are settled.
+export const sentBy = (invocation) => [...(streams.get(invocation)?.sending.values() ?? [])];
+
+// What is not over then is lost, and what is not read is wanted no more.
+export function endStreams(invocation) {
+  const { sending, reading } = streams.get(invocation) ?? { sending: new Map(), reading: [] };
+  for (const end of sending.keys()) natives.socketDrop(end);
+  for (const end of reading) natives.bodyCancel(end, "");
+  streams.delete(invocation);
+}
+
+// The number under which another isolate can read the stream.
+export function sendAway(stream) {
+  const [writer, reader] = natives.bodyPair();
+  natives.socketAway(reader);
+  const { sending } = streamsOf(natives.invocation());
+  sending.set(writer, send(stream, writer).finally(() => sending.delete(writer)));
+  return reader / 2;
+}
+
+async function send(stream, end) {
+  const source = stream.getReader();
+  const { promise: unwanted, resolve } = Promise.withResolvers();
+  const listening = beginCancellable("socket", end, ({ value }) => resolve({ unwanted: value }));
+  try {
+    // The response leaves first.
+    await begin("turn", null);
+    for (;;) {
+      const next = await Promise.race([unwanted, source.read()]);
+      if (next.unwanted !== undefined) return await source.cancel(next.unwanted?.cancel ?? lost());
+      if (next.done) return natives.bodyEnd(end);
+      await begin("write", end, typeof next.value === "string" ? natives.encode(next.value) : bufferOf(next.value));
+    }
+  } catch (error) {
+    natives.socketDrop(end);
+    throw error;
+  } finally {
+    cancel(listening);
+  }
+}
+
+// The headers of a message, with one for its body if that is a stream.
+export const withStream = (headers, stream) => (stream ? [...headers, [STREAM, String(sendAway(stream))]] : [...headers]);
+
+// The headers of a message that has come, and its body: bytes, a stream or nothing.
+export function withoutStream(all, bytes) {
+  const found = (wanted) => all.find(([name]) => name === wanted)?.[1];
+  const [number, size] = [found(STREAM), found("content-length")];
+  if (number === undefined) return { headers: all, body: bytes?.byteLength ? bytes : null };
+  const body = streamAt(Number(number), size === undefined ? undefined : Number(size));
+  return { headers: all.filter(([name]) => name !== STREAM), body };
+}
+
+// The stream of that number. Its length is known if a header says so.
+export function streamAt(number, bytes) {
+  const end = 2 * number;
+  natives.socketClaim(end);
+  const { reading } = streamsOf(natives.invocation());
+  reading.add(end);
+  const over = () => reading.delete(end);
+  const stream = new ReadableStream({
+    async pull(controller) {
+      const { value, bytes: part } = await begin("socket", end);
+      if (value?.part) return controller.enqueue(new Uint8Array(part));
+      over();
+      if (value?.broken) return controller.error(lost());
+      controller.close();
+    },
+    cancel(reason) {
+      if (over()) natives.bodyCancel(end, reason === undefined ? "" : String(reason));
+    },
+  });
+  if (bytes !== undefined) stream[length] = bytes;
+  return stream;
+}

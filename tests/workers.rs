@@ -49,7 +49,7 @@ fn run_plays_the_requests_in_the_calm_and_prints_answers_and_logs() {
 fn run_prints_all_of_a_body_that_is_streamed() {
     let folder = root().join("examples/workers/streams-an-import").display().to_string();
     let done = thunderhead(root(), &["run", &folder]);
-    let expected = "200 imported tea\n  imported milk\n  imported bread";
+    let expected = r"200 imported tea\nimported milk\nimported bread";
     assert!(done.stdout.contains(expected), "{}", done.stdout);
 }
 

@@ -6,7 +6,7 @@ import { parse, readThrownWith, stringify, writeThrownWith } from "thunderhead:o
 import { Body, Headers, Request, Response } from "thunderhead:http";
 import { isStub, isTarget, keepForOthers, shareWithCall, stubFor } from "thunderhead:rpc";
 import { sendAway, streamAt } from "thunderhead:streamed";
-import { ReadableStream } from "thunderhead:streams";
+import { ReadableStream } from "thunderhead:readable_stream";
 import { bufferOf, fromHex, toHex } from "thunderhead:text";
 
 const MAX_PLAIN_DEPTH = 32;

@@ -29,8 +29,7 @@ import process from "node:process";
 import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
 const { SimulatedDate, random, ...timers } = time;
-const { collect, length, streamOf, whole, ...streamClasses } = streams;
-const globals = { ...events, ...streamClasses, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
+const globals = { ...events, ...streams, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
 Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
 Object.assign(globals, { HTMLRewriter, Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
 Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });

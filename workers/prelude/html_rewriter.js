@@ -4,7 +4,7 @@ import natives from "thunderhead:natives";
 import { isVoid, tokens } from "thunderhead:html";
 import { Response, bytesOf } from "thunderhead:http";
 import { selector } from "thunderhead:selector";
-import { ReadableStream } from "thunderhead:streams";
+import { ReadableStream } from "thunderhead:readable_stream";
 
 const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
@@ -300,7 +300,7 @@ export class HTMLRewriter {
         controller.error(error);
       }
     };
-    const rewritten = new Response(new ReadableStream({ pull }), response);
+    const rewritten = new Response(new ReadableStream({ pull }, { highWaterMark: 0 }), response);
     rewritten.headers.delete("content-length");
     return rewritten;
   }

@@ -4,7 +4,7 @@ import { AbortController } from "thunderhead:events";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { withStream, withoutStream } from "thunderhead:streamed";
-import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:streams";
+import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:readable_stream";
 import { bufferOf, concat } from "thunderhead:text";
 import { URL, URLSearchParams } from "thunderhead:url";
 

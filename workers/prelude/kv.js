@@ -2,7 +2,7 @@
 import natives from "thunderhead:natives";
 import { bytesOf } from "thunderhead:http";
 import { ask, parse, stringify } from "thunderhead:operation";
-import { ReadableStream, streamOf } from "thunderhead:streams";
+import { ReadableStream, streamOf } from "thunderhead:readable_stream";
 import { atob, btoa, fromBody } from "thunderhead:text";
 
 const wrong = (method, parameter, type) => new TypeError(`Failed to execute '${method}' on 'KvNamespace': parameter ${parameter} is not of type '${type}'.`);

@@ -2,7 +2,7 @@
 import natives from "thunderhead:natives";
 import { ask, showMethods } from "thunderhead:operation";
 import { Blob, Headers, Response, bytesOf } from "thunderhead:http";
-import { ReadableStream, length } from "thunderhead:streams";
+import { ReadableStream, length } from "thunderhead:readable_stream";
 import { btoa, bufferOf, fromBody, toHex } from "thunderhead:text";
 
 const METADATA = {

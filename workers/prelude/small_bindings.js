@@ -1,7 +1,7 @@
 // Bindings that do what the local runtime does, without a service.
 import { exchange, Request, Response } from "thunderhead:http";
 import natives from "thunderhead:natives";
-import { ReadableStream } from "thunderhead:streams";
+import { ReadableStream } from "thunderhead:readable_stream";
 
 // Data points are taken and go nowhere that a Worker could read.
 export class AnalyticsEngineDataset {

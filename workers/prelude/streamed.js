@@ -2,7 +2,7 @@
 // numbers of its two ends.
 import natives from "thunderhead:natives";
 import { begin, beginCancellable, cancel } from "thunderhead:operation";
-import { ReadableStream, length } from "thunderhead:streams";
+import { ReadableStream, length } from "thunderhead:readable_stream";
 import { bufferOf } from "thunderhead:text";
 
 // The header by which the number of a stream crosses. It never reaches the program.
@@ -78,7 +78,7 @@ export function streamAt(number, bytes) {
   const { reading } = streamsOf(natives.invocation());
   reading.add(end);
   const over = () => reading.delete(end);
-  const stream = new ReadableStream({
+  const source = {
     async pull(controller) {
       const { value, bytes: part } = await begin("socket", end);
       if (value?.part) return controller.enqueue(new Uint8Array(part));
@@ -89,7 +89,8 @@ export function streamAt(number, bytes) {
     cancel(reason) {
       if (over()) natives.bodyCancel(end, reason === undefined ? "" : String(reason));
     },
-  });
+  };
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
   if (bytes !== undefined) stream[length] = bytes;
   return stream;
 }

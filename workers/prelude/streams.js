@@ -1,192 +1,139 @@
-// Streams, as far as bodies need them: without backpressure and without byte readers.
+// Streams that are written, and all that is global of streams.
 import natives from "thunderhead:natives";
+import { ReadableStream, length } from "thunderhead:readable_stream";
 import { TextDecoder, TextEncoder, bufferOf, concat } from "thunderhead:text";
 
-// How long a stream is known to be, and all of its bytes when they are there already.
-export const length = Symbol("length");
-export const whole = Symbol("whole");
-// Whether some of it was read, or all of its bytes were taken.
-export const disturbed = Symbol("disturbed");
+export { ReadableStream };
 
-export class ReadableStream {
-  #chunks = [];
-  #source;
-  #state = "open";
-  #error;
-  #waiting = [];
-  #closed = Promise.withResolvers();
-  #locked = false;
-  #controller;
-  #started;
-  constructor(source = {}) {
-    this.#source = source;
-    this.#controller = {
-      desiredSize: 1,
-      enqueue: (chunk) => this.#enqueue(chunk),
-      close: () => this.#end("closed"),
-      error: (error) => this.#end("errored", error),
-    };
-    // Nobody has to ask how a stream ended.
-    this.#closed.promise.catch(() => {});
-    this.#started = source.start?.(this.#controller);
-    Promise.resolve(this.#started).catch((error) => this.#end("errored", error));
-  }
-  get locked() {
-    return this.#locked;
-  }
-  #enqueue(chunk) {
-    if (this.#state !== "open") throw new TypeError("The stream is closed.");
-    if (this.#waiting.length) this.#waiting.shift().resolve({ value: chunk, done: false });
-    else this.#chunks.push(chunk);
-  }
-  #end(state, error) {
-    if (this.#state !== "open") return;
-    [this.#state, this.#error] = [state, error];
-    if (!this.#chunks.length || state === "errored") this.#settle();
-    for (const { resolve, reject } of this.#waiting.splice(0)) {
-      if (state === "errored") reject(error);
-      else resolve({ value: undefined, done: true });
-    }
-  }
-  // A stream is closed for its reader when the last of it was read.
-  #settle() {
-    if (this.#state === "errored") this.#closed.reject(this.#error);
-    else this.#closed.resolve();
-  }
-  async #read() {
-    this[disturbed] = true;
-    await this.#started;
-    if (!this.#chunks.length && this.#state === "open") await this.#source.pull?.(this.#controller);
-    if (this.#chunks.length) {
-      const value = this.#chunks.shift();
-      if (!this.#chunks.length && this.#state === "closed") this.#settle();
-      return { value, done: false };
-    }
-    if (this.#state === "errored") throw this.#error;
-    if (this.#state === "closed") return { value: undefined, done: true };
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
-  }
-  getReader() {
-    if (this.#locked) throw new TypeError("This ReadableStream is currently locked to a reader.");
-    this.#locked = true;
-    return {
-      read: () => this.#read(),
-      cancel: (reason) => this.#cancel(reason),
-      releaseLock: () => {
-        this.#locked = false;
-      },
-      closed: this.#closed.promise,
-    };
-  }
-  async #cancel(reason) {
-    this[disturbed] = true;
-    this.#chunks = [];
-    this.#end("closed");
-    await this.#source.cancel?.(reason);
-  }
-  async cancel(reason) {
-    if (this.#locked) throw new TypeError("This ReadableStream is currently locked to a reader.");
-    await this.#cancel(reason);
-  }
-  async *values() {
-    const reader = this.getReader();
-    for (;;) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  }
-  [Symbol.asyncIterator]() {
-    return this.values();
-  }
-  async pipeTo(writable, { preventClose = false, preventAbort = false } = {}) {
-    const writer = writable.getWriter();
-    try {
-      for await (const chunk of this) await writer.write(chunk);
-      if (!preventClose) await writer.close();
-    } catch (error) {
-      if (!preventAbort) await writer.abort(error);
-      throw error;
-    }
-  }
-  pipeThrough({ readable, writable }, options) {
-    this.pipeTo(writable, options).catch(() => {});
-    return readable;
-  }
-  tee() {
-    const controllers = [];
-    const branches = [0, 1].map((at) => new ReadableStream({ start: (controller) => void (controllers[at] = controller) }));
-    (async () => {
-      try {
-        for await (const chunk of this) for (const controller of controllers) controller.enqueue(chunk);
-        for (const controller of controllers) controller.close();
-      } catch (error) {
-        for (const controller of controllers) controller.error(error);
-      }
-    })();
-    return branches;
-  }
-  static from(iterable) {
-    return new ReadableStream({
-      async start(controller) {
-        for await (const chunk of iterable) controller.enqueue(chunk);
-        controller.close();
-      },
-    });
-  }
-}
+const LOCKED = "This WritableStream is currently locked to a writer.";
 
 export class WritableStream {
   #sink;
+  #limit;
+  // Writes are given to the sink one after the other.
+  #last;
+  #pending = 0;
+  #room = Promise.resolve();
+  #freed = () => {};
+  #closing = false;
+  #failed = false;
+  #error;
+  #closed = Promise.withResolvers();
   #locked = false;
-  constructor(sink = {}) {
-    this.#sink = sink;
-    sink.start?.({ error() {} });
+  #controller = { error: (error) => this.#fail(error) };
+  constructor(sink = {}, { highWaterMark = 1 } = {}) {
+    [this.#sink, this.#limit] = [sink ?? {}, Number(highWaterMark)];
+    // Nobody has to ask how a stream ended.
+    this.#closed.promise.catch(() => {});
+    this.#last = Promise.resolve(this.#sink.start?.(this.#controller));
+    this.#last.catch((error) => this.#fail(error));
   }
   get locked() {
     return this.#locked;
   }
+  #fail(error) {
+    if (this.#failed) return;
+    [this.#failed, this.#error] = [true, error];
+    this.#closed.reject(error);
+    this.#freed();
+  }
+  #fill() {
+    const { promise, resolve } = Promise.withResolvers();
+    [this.#room, this.#freed] = [promise, resolve];
+  }
+  #next(work) {
+    const done = this.#last.then(() => {
+      if (this.#failed) throw this.#error;
+      return work();
+    });
+    this.#last = done.catch((error) => this.#fail(error));
+    return done;
+  }
+  async #write(part) {
+    if (this.#failed) throw this.#error;
+    if (this.#closing) throw new TypeError("This WritableStream has been closed.");
+    this.#pending += 1;
+    if (this.#pending === this.#limit) this.#fill();
+    try {
+      await this.#next(() => this.#sink.write?.(part, this.#controller));
+    } finally {
+      this.#pending -= 1;
+      if (this.#pending < this.#limit) this.#freed();
+    }
+  }
+  async #close() {
+    if (this.#closing) throw new TypeError("This WritableStream has been closed.");
+    this.#closing = true;
+    await this.#next(() => this.#sink.close?.());
+    this.#closed.resolve();
+  }
+  async #abort(reason) {
+    if (this.#failed) return;
+    this.#fail(reason);
+    await this.#sink.abort?.(reason);
+  }
   getWriter() {
-    if (this.#locked) throw new TypeError("This WritableStream is currently locked to a writer.");
+    if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
-    let ended;
-    const closed = new Promise((resolve) => (ended = resolve));
+    const [ready, room] = [() => this.#room, () => (this.#failed ? null : this.#limit - this.#pending)];
     return {
-      closed,
-      ready: Promise.resolve(),
-      desiredSize: 1,
-      write: async (chunk) => this.#sink.write?.(chunk, {}),
-      close: async () => {
-        await this.#sink.close?.();
-        ended();
+      get ready() {
+        return ready();
       },
-      abort: async (reason) => {
-        await this.#sink.abort?.(reason);
-        ended();
+      get desiredSize() {
+        return room();
       },
-      releaseLock: () => {
-        this.#locked = false;
-      },
+      closed: this.#closed.promise,
+      write: (part) => this.#write(part),
+      close: () => this.#close(),
+      abort: (reason) => this.#abort(reason),
+      releaseLock: () => void (this.#locked = false),
     };
   }
   async close() {
-    await this.getWriter().close();
+    if (this.#locked) throw new TypeError(LOCKED);
+    await this.#close();
   }
   async abort(reason) {
-    await this.getWriter().abort(reason);
+    if (this.#locked) throw new TypeError(LOCKED);
+    await this.#abort(reason);
   }
 }
 
+// What is written waits until somebody reads: who awaits a write before the other end is read waits for ever.
 export class TransformStream {
-  constructor({ start, transform, flush } = {}) {
-    let output;
-    this.readable = new ReadableStream({ start: (controller) => void (output = controller) });
-    const controller = {
-      enqueue: (chunk) => output.enqueue(chunk),
-      error: (error) => output.error(error),
-      terminate: () => output.close(),
+  constructor({ start, transform, flush, cancel } = {}, writableStrategy, readableStrategy) {
+    let output, input, gone;
+    let wanted = Promise.withResolvers();
+    const source = {
+      start: (controller) => void (output = controller),
+      pull: () => wanted.resolve(),
+      cancel: (reason) => {
+        gone = { reason };
+        input.error(reason);
+        wanted.resolve();
+        return cancel?.(reason);
+      },
     };
-    start?.(controller);
+    this.readable = new ReadableStream(source, { highWaterMark: 0, ...readableStrategy });
+    let enqueued = false;
+    const controller = {
+      get desiredSize() {
+        return output.desiredSize;
+      },
+      enqueue: (part) => {
+        enqueued = true;
+        output.enqueue(part);
+      },
+      error: (error) => {
+        output.error(error);
+        input.error(error);
+      },
+      terminate: () => {
+        output.close();
+        input.error(new TypeError("The transform stream has been terminated."));
+      },
+    };
     // What a transformer throws ends both sides.
     const guarded = async (work) => {
       try {
@@ -196,18 +143,29 @@ export class TransformStream {
         throw error;
       }
     };
-    this.writable = new WritableStream({
-      write: (chunk) => guarded(() => (transform ? transform(chunk, controller) : controller.enqueue(chunk))),
+    const sink = {
+      start: (of) => {
+        input = of;
+        return start?.(controller);
+      },
+      write: async (part) => {
+        await wanted.promise;
+        if (gone) throw gone.reason;
+        // A part that makes none of its own leaves the reader waiting for the next.
+        [wanted, enqueued] = [Promise.withResolvers(), false];
+        await guarded(() => (transform ? transform(part, controller) : controller.enqueue(part)));
+        if (!enqueued) wanted.resolve();
+      },
       close: async () => {
         await guarded(() => flush?.(controller));
         output.close();
       },
       abort: (error) => output.error(error),
-    });
+    };
+    this.writable = new WritableStream(sink, writableStrategy);
   }
 }
 
-// How much a stream holds back is not simulated, so these only say what they were given.
 export class CountQueuingStrategy {
   constructor({ highWaterMark }) {
     this.highWaterMark = highWaterMark;
@@ -221,18 +179,18 @@ export class ByteLengthQueuingStrategy {
   constructor({ highWaterMark }) {
     this.highWaterMark = highWaterMark;
   }
-  size(chunk) {
-    return chunk.byteLength;
+  size(part) {
+    return part.byteLength;
   }
 }
 
-// All chunks are kept and changed at the end: nothing can be told of a part of them in a run.
+// All parts are kept and changed at the end: nothing can be told of one of them in a run.
 class Packing extends TransformStream {
   constructor(format, work) {
     if (!["gzip", "deflate", "deflate-raw"].includes(format)) throw new TypeError("The compression format must be either 'deflate', 'deflate-raw' or 'gzip'.");
     const parts = [];
     const flush = (controller) => controller.enqueue(new Uint8Array(work(format, concat(parts))));
-    super({ transform: (chunk) => void parts.push(typeof chunk === "string" ? natives.encode(chunk) : bufferOf(chunk).slice(0)), flush });
+    super({ transform: (part) => void parts.push(typeof part === "string" ? natives.encode(part) : bufferOf(part).slice(0)), flush });
   }
 }
 
@@ -268,24 +226,4 @@ export class TextDecoderStream extends TransformStream {
     const decoder = new TextDecoder(label, options);
     super({ transform: (bytes, controller) => controller.enqueue(decoder.decode(bytes, { stream: true })) });
   }
-}
-
-// A stream over bytes that are there already.
-export function streamOf(buffer) {
-  const stream = new ReadableStream({
-    start(controller) {
-      if (buffer.byteLength) controller.enqueue(new Uint8Array(buffer));
-      controller.close();
-    },
-  });
-  stream[length] = buffer.byteLength;
-  stream[whole] = buffer;
-  return stream;
-}
-
-// All bytes of a stream.
-export async function collect(stream) {
-  const parts = [];
-  for await (const chunk of stream) parts.push(typeof chunk === "string" ? new TextEncoder().encode(chunk).buffer : bufferOf(chunk));
-  return concat(parts);
 }

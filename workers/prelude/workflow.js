@@ -3,7 +3,7 @@ import natives from "thunderhead:natives";
 import { decode, encode, encodeStep } from "thunderhead:clone";
 import { Request, Response } from "thunderhead:http";
 import { ask, begin, isCircular, jsonOf, keep, release } from "thunderhead:operation";
-import { ReadableStream } from "thunderhead:streams";
+import { ReadableStream } from "thunderhead:readable_stream";
 import { toHex } from "thunderhead:text";
 
 // Values as `status()` shows them: as JSON, with names for what JSON has not.

@@ -19,6 +19,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:absent", include_str!("../prelude/absent.js")),
     ("thunderhead:missing", include_str!("../prelude/missing.js")),
     ("thunderhead:web_socket", include_str!("../prelude/web_socket.js")),
+    ("thunderhead:readable_stream", include_str!("../prelude/readable_stream.js")),
     ("thunderhead:streams", include_str!("../prelude/streams.js")),
     ("thunderhead:streamed", include_str!("../prelude/streamed.js")),
     ("thunderhead:http", include_str!("../prelude/http.js")),

@@ -80,9 +80,10 @@ impl Env {
         poll_fn(|cx| {
             let mut state = self.world().state();
             let task = state.tasks.waiting(cx);
-            let (own, reader) = (&state.connections[end], &state.connections[end.peer()]);
-            if own.told || own.cut || reader.ahead < AHEAD {
-                return Poll::Ready(!own.told && !own.cut);
+            // That the connection is cut is known when the news has come.
+            let (told, ahead) = (state.connections[end].told, state.connections[end.peer()].ahead);
+            if told || ahead < AHEAD {
+                return Poll::Ready(!told);
             }
             state.connections[end.peer()].writer = Some(task);
             state.tasks[task].waits = Waits::Elsewhere;

@@ -197,7 +197,7 @@ fn a_part_that_is_lost_breaks_the_body_off_and_its_client_asks_again() {
     expected.extend(again);
     expected.push("stream.end stream 1".into());
     assert_eq!(come(&run), expected, "{}", run.trace);
-    assert!(logged(&run).contains(&"10 s part 2: unwanted".into()), "{}", run.trace);
+    assert!(logged(&run).contains(&"20 s part 3: unwanted".into()), "{}", run.trace);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_writer_hears_after_twenty_seconds_that_nobody_has_received_its_response() {
     let run = asked(4, vec![lost], Vec::new());
     let first = lines(&run, "stream 0");
     assert!(first.iter().any(|line| line.contains("broken off")), "{}", run.trace);
-    assert!(logged(&run).contains(&"20 s part 3: unwanted".into()), "{}", run.trace);
+    assert!(logged(&run).contains(&"30 s part 4: unwanted".into()), "{}", run.trace);
     assert_eq!(come(&run).last().unwrap(), "stream.end stream 1", "{}", run.trace);
 }
 

@@ -17,6 +17,7 @@ mod probes;
 mod second_series;
 mod services;
 mod sockets;
+mod stream_rules;
 mod streams;
 mod support;
 mod surprises;

@@ -1,0 +1,130 @@
+//! The classes of streams: when a source is asked for more, when a write is over, what happens to one side when the other
+//! one ends. Every answer but the last is that of the streams of Node, which the same text was run on.
+
+use crate::support::{fetch, value};
+
+/// The lines that a piece of JavaScript has told with `log`.
+fn told(script: &str) -> String {
+    value(&format!(
+        "(async () => {{
+           const out = [];
+           const log = (...words) => void out.push(words.join(' '));
+           const tick = (ms = 5) => scheduler.wait(ms);
+           {script}
+           return out;
+         }})()"
+    ))
+}
+
+#[test]
+fn a_source_is_asked_for_as_much_as_its_queue_has_room_for() {
+    let script = "
+        let pulls = 0;
+        const stream = new ReadableStream({ pull(c) { log('pull', ++pulls, c.desiredSize); c.enqueue(pulls); if (pulls === 3) c.close(); } });
+        await tick();
+        const reader = stream.getReader();
+        for (let over = false; !over; ) { const { value, done } = await reader.read(); await tick(1); log('read', value, done); over = done; }";
+    let expected = r#"["pull 1 1","pull 2 1","read 1 false","pull 3 1","read 2 false","read 3 false","read  true"]"#;
+    assert_eq!(told(script), expected);
+    let lazy = "
+        const stream = new ReadableStream({ pull(c) { log('pull'); c.enqueue(1); }, cancel(r) { log('cancelled', r); } }, { highWaterMark: 0 });
+        await tick();
+        log('reads');
+        const reader = stream.getReader();
+        await reader.read();
+        await reader.cancel('why');
+        log((await reader.read()).done);";
+    assert_eq!(told(lazy), r#"["reads","pull","cancelled why","true"]"#);
+}
+
+#[test]
+fn a_write_is_over_when_what_it_became_was_read() {
+    let script = "
+        const { readable, writable } = new TransformStream();
+        const writer = writable.getWriter();
+        let done = false;
+        writer.write('x').then(() => (done = true));
+        await tick();
+        log(done, writer.desiredSize);
+        log((await readable.getReader().read()).value);
+        await tick();
+        log(done, writer.desiredSize);";
+    assert_eq!(told(script), r#"["false 0","x","true 1"]"#);
+}
+
+#[test]
+fn a_part_that_becomes_nothing_lets_the_next_one_through() {
+    let script = "
+        const odd = { transform(x, c) { if (x % 2) c.enqueue(x); }, flush(c) { c.enqueue('end'); } };
+        const { readable, writable } = new TransformStream(odd);
+        const writer = writable.getWriter();
+        (async () => { for (let i = 0; i < 6; i++) { await writer.ready; writer.write(i); } await writer.close(); })();
+        for await (const part of readable) log(part);";
+    assert_eq!(told(script), r#"["1","3","5","end"]"#);
+}
+
+#[test]
+fn writes_reach_their_sink_one_after_the_other() {
+    let script = "
+        const sink = { async write(x) { log('begin', x); await tick(2); log('end', x); }, close() { log('closed'); } };
+        const writer = new WritableStream(sink).getWriter();
+        writer.write(1);
+        writer.write(2);
+        await writer.close();";
+    assert_eq!(told(script), r#"["begin 1","end 1","begin 2","end 2","closed"]"#);
+}
+
+#[test]
+fn an_end_of_one_side_reaches_the_other() {
+    let cancelled = "
+        const { readable, writable } = new TransformStream();
+        const writer = writable.getWriter();
+        const first = writer.write('x').catch((error) => log('first', error));
+        await readable.cancel('bye');
+        await first;
+        await writer.write('y').catch((error) => log('second', error));";
+    assert_eq!(told(cancelled), r#"["first bye","second bye"]"#);
+    let full = "
+        const sink = new WritableStream({ write() { throw new Error('full'); } });
+        const source = new ReadableStream({ pull(c) { c.enqueue('x'); }, cancel({ message }) { log('cancelled', message); } });
+        await source.pipeTo(sink).catch(({ message }) => log('piped', message));";
+    assert_eq!(told(full), r#"["cancelled full","piped full"]"#);
+    let thrown = "
+        const stream = new ReadableStream({ pull() { throw new Error('no more'); } });
+        await tick();
+        await stream.getReader().read().catch(({ message }) => log(message));";
+    assert_eq!(told(thrown), r#"["no more"]"#);
+}
+
+#[test]
+fn an_iterable_is_asked_for_what_is_read_and_is_left_with_its_reader() {
+    let script = "
+        let made = 0;
+        async function* all() { try { for (;;) yield ++made; } finally { log('left after', made); } }
+        for await (const part of ReadableStream.from(all())) if (part === 3) break;";
+    assert_eq!(told(script), r#"["left after 3"]"#);
+    let tee = "
+        const [first, second] = ReadableStream.from(['x', 'y', 'z']).tee();
+        for await (const part of first) log(1, part);
+        for await (const part of second) log(2, part);";
+    assert_eq!(told(tee), r#"["1 x","1 y","1 z","2 x","2 y","2 z"]"#);
+}
+
+/// A mistake that is often made with streamed responses: nobody can read before the response is there.
+#[test]
+fn a_write_that_is_awaited_before_the_response_is_returned_hangs_the_request() {
+    let worker = |awaited: &str| {
+        fetch(
+            "\"name\": \"web\"",
+            &format!(
+                "const {{ readable, writable }} = new TransformStream();
+                 const writer = writable.getWriter();
+                 {awaited} writer.write(new TextEncoder().encode('hello'));
+                 {awaited} writer.close();
+                 return new Response(readable);"
+            ),
+        )
+    };
+    assert_eq!(worker(""), "200 hello");
+    assert!(worker("await").contains("had hung"), "{}", worker("await"));
+}

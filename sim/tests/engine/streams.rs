@@ -201,6 +201,18 @@ fn a_part_that_is_lost_breaks_the_body_off_and_its_client_asks_again() {
 }
 
 #[test]
+fn a_story_tells_why_a_client_whose_body_broke_off_asks_again() {
+    let lost = ScriptedFault::once(Fault::LoseRequest, "web>stream.part");
+    let run = asked(1, vec![lost], Vec::new());
+    let again = run.trace.events().iter().rposition(|event| match event.kind {
+        EventKind::Begin { call } => matches!(run.trace.op(call), Op::Fetch { .. }),
+        _ => false,
+    });
+    let story = run.trace.story(&[again.unwrap()], &[]).text;
+    assert!(story.contains("FAULT") && story.contains("stream 0 broken off"), "{story}");
+}
+
+#[test]
 fn a_body_breaks_off_when_its_worker_crashes() {
     let kill = Kill { at: Time::from_ms(15_000), host: "web".into(), down: None };
     let run = asked(3, Vec::new(), vec![kill]);

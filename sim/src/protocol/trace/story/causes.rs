@@ -11,6 +11,7 @@ use super::super::{Event, EventKind, Trace};
 use super::rows::Rows;
 use super::things::{Thing, Touch, object, touched};
 use super::work::{Work, Working};
+use crate::protocol::frame::Frame;
 use crate::protocol::op::Op;
 use crate::services::sqlite::RowChange;
 
@@ -172,6 +173,8 @@ impl<'a> Seen<'a> {
                 let set = self.trace.actors().iter().position(|name| name == object);
                 self.because(set.and_then(|object| self.last[object]), STARTED);
             }
+            // The platform tells of it at once.
+            Op::Frame { frame: Frame::Broken, .. } => self.because(at.checked_sub(1), BEFORE),
             _ => {
                 let work = self.working.acts(event.actor, at, event);
                 self.by(work.as_ref());
@@ -198,9 +201,17 @@ impl<'a> Seen<'a> {
             EventKind::Return { .. } if before.at == event.at => {
                 self.because(Some(last), BEFORE);
             }
+            EventKind::Effect { call: before, .. } if self.broke_off(before) => {
+                self.because(Some(last), STARTED);
+            }
             _ if !client => self.because(Some(last), BEFORE),
             _ => {}
         }
+    }
+
+    /// Whether a call tells that the rest of a body is lost.
+    fn broke_off(&self, call: u32) -> bool {
+        matches!(self.trace.op(call), Op::Frame { frame: Frame::Broken, .. })
     }
 
     fn fault(&mut self, at: usize, event: &Event, call: Option<u32>) {

@@ -34,7 +34,7 @@ export class CryptoKey {}
 
 // What secrets are made for.
 const SECRETS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
-const SIGNING = PAIRS.filter((pair) => !["ECDH", "RSA-OAEP"].includes(pair));
+const SIGNING = PAIRS.filter((pair) => !["ECDH", "X25519", "RSA-OAEP"].includes(pair));
 const notSimulated = (what, instead) => new DOMException(`crypto.subtle.${what} is not simulated; ${instead}.`, "NotSupportedError");
 
 function need(algorithms, algorithm, operation) {
@@ -68,8 +68,8 @@ async function importKey(format, data, algorithm, extractable, usages) {
 }
 
 async function deriveBits(algorithm, key, length) {
-  const name = need(["PBKDF2", "HKDF", "ECDH"], algorithm, "deriveBits");
-  if (name === "ECDH") return sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
+  const name = need(["PBKDF2", "HKDF", "ECDH", "X25519"], algorithm, "deriveBits");
+  if (name === "ECDH" || name === "X25519") return sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
   const { salt, info = new Uint8Array(0), iterations = 1 } = algorithm;
   if (name === "PBKDF2" && iterations > 100_000) throw new DOMException(`Pbkdf2 failed: iteration counts above 100000 are not supported (requested ${iterations}).`, "NotSupportedError");
   const extra = name === "HKDF" ? [bufferOf(info)] : [];

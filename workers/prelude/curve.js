@@ -1,10 +1,10 @@
-// Points of the curves P-256 and P-384, for keys that are made here, for signatures and for shared secrets. The numbers
+// Points of the curves P-256, P-384 and P-521, for keys that are made here, for signatures and for shared secrets. The numbers
 // that a signature needs are the simulator's, so that a run gives the same signature every time.
 import { fromHex, toHex } from "thunderhead:text";
 
 const curve = (bits, p, n, b, x, y) => {
   const [prime, order, constant, left, right] = [p, n, b, x, y].map((digits) => BigInt(`0x${digits}`));
-  return { size: bits / 8, p: prime, n: order, b: constant, base: [left, right] };
+  return { size: Math.ceil(bits / 8), p: prime, n: order, b: constant, base: [left, right] };
 };
 
 export const CURVES = {
@@ -23,6 +23,14 @@ export const CURVES = {
     "b3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aef",
     "aa87ca22be8b05378eb1c71ef320ad746e1d3b628ba79b9859f741e082542a385502f25dbf55296c3a545e3872760ab7",
     "3617de4a96262c6f5d9e98bf9292dc29f8f41dbd289a147ce9da3113b5f0b8c00a60b1ce1d7e819d7a431d7c90ea0e5f",
+  ),
+  "P-521": curve(
+    521,
+    `1ff${"f".repeat(128)}`,
+    "1fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffa51868783bf2f966b7fcc0148f709a5d03bb5c9b8899c47aebb6fb71e91386409",
+    "51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00",
+    "c6858e06b70404e9cd9e3ecb662395b4429c648139053fb521f828af606b4d3dbaa14b5e77efe75928fe1dc127a2ffa8de3348b3c1856a429bf97e7e31c2e5bd66",
+    "11839296a789a3bc0045c8a5fb42c7d1bd998f54449579b446817afbd17273e662c97ee72995ef42640c550b9013fad0761353c7086a272c24088be94769fd16650",
   ),
 };
 
@@ -89,4 +97,17 @@ export function signed({ n, size, base, ...rest }, secret, digest, nonce) {
   const r = x % n;
   const s = modulo(inverse(nonce, n) * (toNumber(digest.slice(0, size)) + r * secret), n);
   return [r, s].map((number) => toBytes(number, size));
+}
+
+// Whether a signature over a digest is by the owner of a point.
+export function isSigned(curve, owner, digest, signature) {
+  const { n, p, size, base } = curve;
+  if (signature.byteLength !== 2 * size) return false;
+  const [r, s] = [signature.slice(0, size), signature.slice(size)].map(toNumber);
+  if (r < 1n || r >= n || s < 1n || s >= n) return false;
+  const by = inverse(s, n);
+  const [first, second] = [toNumber(digest.slice(0, size)) * by, r * by].map((times) => modulo(times, n));
+  const of = (times, point) => (times === 0n ? [0n, 1n, 0n] : [...multiply(curve, times, point), 1n]);
+  const [x, , z] = add(of(first, base), of(second, owner), p);
+  return z !== 0n && modulo(x * inverse(z * z, p), p) % n === r;
 }

@@ -1,23 +1,26 @@
-// Keys of two halves: ECDSA and ECDH, Ed25519, and RSA. Inside, a public half is a point, or the two numbers of RSA as
+// Keys of two halves: ECDSA and ECDH, Ed25519 and X25519, and RSA. Inside, a public half is a point, or the two numbers of RSA as
 // PKCS #1 writes them; a private half is a number, or all numbers of RSA.
 import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
-import { CURVES, isOn, multiply, secretFrom, signed, toBytes, toNumber } from "thunderhead:curve";
+import { CURVES, isOn, isSigned, multiply, secretFrom, signed, toBytes, toNumber } from "thunderhead:curve";
 import * as der from "thunderhead:der";
 import { numbers, signedWithPss } from "thunderhead:rsa";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
+import { publicHalf, shared } from "thunderhead:x25519";
 
-export const PAIRS = ["ECDSA", "ECDH", "ED25519", "RSASSA-PKCS1-V1_5", "RSA-PSS", "RSA-OAEP"];
+export const PAIRS = ["ECDSA", "ECDH", "ED25519", "X25519", "RSASSA-PKCS1-V1_5", "RSA-PSS", "RSA-OAEP"];
+// Those whose halves are plain bytes.
+const isPlain = (name) => name === "ED25519" || name === "X25519";
 const isRsa = (name) => name.startsWith("RSA");
 const SPELLED = { ED25519: "Ed25519", "RSASSA-PKCS1-V1_5": "RSASSA-PKCS1-v1_5" };
 const RSA = ["n", "e", "d", "p", "q", "dp", "dq", "qi"];
-const IDENTIFIERS = { "P-256": "2a8648ce3d030107", "P-384": "2b81040022", curve: "2a8648ce3d0201", ed25519: "2b6570", rsa: "2a864886f70d010101" };
+const IDENTIFIERS = { "P-256": "2a8648ce3d030107", "P-384": "2b81040022", "P-521": "2b81040023", curve: "2a8648ce3d0201", ED25519: "2b6570", X25519: "2b656e", rsa: "2a864886f70d010101" };
 
 const wrong = (what) => new DOMException(what, "DataError");
 
 function curveOf({ namedCurve }) {
   const curve = CURVES[namedCurve];
-  if (!curve) throw new DOMException(`crypto.subtle: the curve ${namedCurve} is not simulated; ${Object.keys(CURVES).join(" and ")} are.`, "NotSupportedError");
+  if (!curve) throw new DOMException(`crypto.subtle: the curve ${namedCurve} is not simulated; ${Object.keys(CURVES).join(", ")} are.`, "NotSupportedError");
   return curve;
 }
 
@@ -32,6 +35,7 @@ function checked(bytes, curve) {
 
 function publicOf(name, algorithm, secret) {
   if (name === "ED25519") return natives.ed25519Public(secret) ?? undefined;
+  if (name === "X25519") return publicHalf(secret);
   if (isRsa(name)) return der.part(der.SEQUENCE, ...numbers(secret).slice(0, 2).map(der.integer));
   const curve = curveOf(algorithm);
   return point(multiply(curve, toNumber(secret), curve.base), curve);
@@ -42,31 +46,31 @@ function fromJwk(name, algorithm, jwk) {
     if (typeof jwk[field] !== "string") throw wrong(`Invalid JSON Web Key: "${field}" is missing.`);
     return fromBase64Url(jwk[field]);
   };
-  const kty = isRsa(name) ? "RSA" : name === "ED25519" ? "OKP" : "EC";
+  const kty = isRsa(name) ? "RSA" : isPlain(name) ? "OKP" : "EC";
   if (jwk?.kty !== kty) throw wrong(`Invalid JSON Web Key: "kty" must be "${kty}".`);
   const type = jwk.d === undefined ? "public" : "private";
   if (isRsa(name)) return { type, bytes: type === "public" ? der.part(der.SEQUENCE, ...["n", "e"].map((field) => der.integer(bytes(field)))) : der.part(der.SEQUENCE, der.integer(new ArrayBuffer(1)), ...RSA.map((field) => der.integer(bytes(field)))) };
   if (type === "private") return { type, bytes: bytes("d") };
-  if (name === "ED25519") return { type, bytes: bytes("x") };
+  if (isPlain(name)) return { type, bytes: bytes("x") };
   return { type, bytes: checked(concat([new Uint8Array([4]).buffer, bytes("x"), bytes("y")]), curveOf(algorithm)) };
 }
 
 function fromSpki(name, algorithm, data) {
   const [, { bytes }] = der.parts(der.parts(data)[0].bytes);
   const key = bytes.slice(1);
-  return { type: "public", bytes: name === "ED25519" || isRsa(name) ? key : checked(key, curveOf(algorithm)) };
+  return { type: "public", bytes: isPlain(name) || isRsa(name) ? key : checked(key, curveOf(algorithm)) };
 }
 
 function fromPkcs8(name, data) {
   const { bytes } = der.parts(der.parts(data)[0].bytes)[2];
   if (isRsa(name)) return { type: "private", bytes };
   const [inner] = der.parts(bytes);
-  return { type: "private", bytes: name === "ED25519" ? inner.bytes : der.parts(inner.bytes)[1].bytes };
+  return { type: "private", bytes: isPlain(name) ? inner.bytes : der.parts(inner.bytes)[1].bytes };
 }
 
 // The half of a key that was written in one of the standard's formats.
 export function importPair(format, data, name, algorithm) {
-  if (!isRsa(name) && name !== "ED25519") curveOf(algorithm);
+  if (!isRsa(name) && !isPlain(name)) curveOf(algorithm);
   try {
     if (format === "jwk") return fromJwk(name, algorithm, data);
     if (format === "spki") return fromSpki(name, algorithm, bufferOf(data));
@@ -76,13 +80,13 @@ export function importPair(format, data, name, algorithm) {
   }
   if (isRsa(name)) throw new DOMException(`Unrecognized key import format "${format}".`, "NotSupportedError");
   const bytes = bufferOf(data).slice(0);
-  return { type: "public", bytes: name === "ED25519" ? bytes : checked(bytes, curveOf(algorithm)) };
+  return { type: "public", bytes: isPlain(name) ? bytes : checked(bytes, curveOf(algorithm)) };
 }
 
 // How a program sees the algorithm of a key.
 export function described(name, algorithm, { bytes }) {
   const spelled = SPELLED[name] ?? name;
-  if (!isRsa(name)) return { name: spelled, ...(name === "ED25519" ? {} : { namedCurve: algorithm.namedCurve }) };
+  if (!isRsa(name)) return { name: spelled, ...(isPlain(name) ? {} : { namedCurve: algorithm.namedCurve }) };
   const [modulus, exponent] = numbers(bytes);
   const hash = { name: String(algorithm.hash?.name ?? algorithm.hash).toUpperCase() };
   return { name: spelled, modulusLength: modulus.byteLength * 8, publicExponent: new Uint8Array(exponent), hash };
@@ -91,7 +95,7 @@ export function described(name, algorithm, { bytes }) {
 // Both halves of a new key.
 export function generatePair(name, algorithm, random) {
   if (isRsa(name)) throw new DOMException(`crypto.subtle.generateKey with ${name} is not simulated: import a key.`, "NotSupportedError");
-  const secret = name === "ED25519" ? random(32) : toBytes(secretFrom(curveOf(algorithm), random(curveOf(algorithm).size + 16)), curveOf(algorithm).size);
+  const secret = isPlain(name) ? random(32) : toBytes(secretFrom(curveOf(algorithm), random(curveOf(algorithm).size + 16)), curveOf(algorithm).size);
   return { privateKey: { type: "private", bytes: secret }, publicKey: { type: "public", bytes: publicOf(name, algorithm, secret) } };
 }
 
@@ -100,7 +104,7 @@ function toJwk(name, algorithm, { type, bytes }) {
   if (isRsa(name)) return { kty: "RSA", ...named(Object.fromEntries(numbers(bytes).map((number, at) => [RSA[at], number]))) };
   const half = type === "public" ? bytes : publicOf(name, algorithm, bytes);
   const secret = type === "private" ? named({ d: bytes }) : {};
-  if (name === "ED25519") return { kty: "OKP", crv: "Ed25519", ...named({ x: half }), ...secret };
+  if (isPlain(name)) return { kty: "OKP", crv: SPELLED[name] ?? name, ...named({ x: half }), ...secret };
   const { size } = curveOf(algorithm);
   return { kty: "EC", crv: algorithm.namedCurve, ...named({ x: half.slice(1, 1 + size), y: half.slice(1 + size) }), ...secret };
 }
@@ -108,13 +112,13 @@ function toJwk(name, algorithm, { type, bytes }) {
 function identifier(name, algorithm) {
   const part = (digits) => der.part(der.NAME, fromHex(digits));
   if (isRsa(name)) return der.part(der.SEQUENCE, part(IDENTIFIERS.rsa), new Uint8Array([5, 0]).buffer);
-  if (name === "ED25519") return der.part(der.SEQUENCE, part(IDENTIFIERS.ed25519));
+  if (isPlain(name)) return der.part(der.SEQUENCE, part(IDENTIFIERS[name]));
   return der.part(der.SEQUENCE, part(IDENTIFIERS.curve), part(IDENTIFIERS[algorithm.namedCurve]));
 }
 
 function toPkcs8(name, algorithm, { bytes }) {
   const version = der.integer(new ArrayBuffer(1));
-  const inner = isRsa(name) ? bytes : name === "ED25519" ? der.part(der.OCTETS, bytes) : der.part(der.SEQUENCE, der.integer(new Uint8Array([1]).buffer), der.part(der.OCTETS, bytes));
+  const inner = isRsa(name) ? bytes : isPlain(name) ? der.part(der.OCTETS, bytes) : der.part(der.SEQUENCE, der.integer(new Uint8Array([1]).buffer), der.part(der.OCTETS, bytes));
   return der.part(der.SEQUENCE, version, identifier(name, algorithm), der.part(der.OCTETS, inner));
 }
 
@@ -145,12 +149,17 @@ export function signPair(name, algorithm, hash, { bytes }, data, random, saltLen
 export function verifyPair(name, algorithm, hash, { type, bytes }, signature, data) {
   const key = type === "public" ? bytes : publicOf(name, algorithm, bytes);
   const holds = natives.verify(full(name, algorithm, hash), key, data, signature);
+  if (typeof holds !== "boolean" && name === "ECDSA") {
+    const curve = curveOf(algorithm);
+    return isSigned(curve, coordinates(key, curve), natives.digest(hash, data), signature);
+  }
   if (typeof holds !== "boolean") throw notSimulated(`verify with ${full(name, algorithm, hash)}`);
   return holds;
 }
 
 // The number that two keys share.
 export function sharedSecret(algorithm, mine, theirs) {
+  if (algorithm.name === "X25519") return shared(mine.bytes, theirs.bytes);
   const curve = curveOf(algorithm);
   const [x] = multiply(curve, toNumber(mine.bytes), coordinates(theirs.bytes, curve));
   return toBytes(x, curve.size);

@@ -28,6 +28,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:html_rewriter", include_str!("../prelude/html_rewriter.js")),
     ("thunderhead:time", include_str!("../prelude/time.js")),
     ("thunderhead:curve", include_str!("../prelude/curve.js")),
+    ("thunderhead:x25519", include_str!("../prelude/x25519.js")),
     ("thunderhead:der", include_str!("../prelude/der.js")),
     ("thunderhead:rsa", include_str!("../prelude/rsa.js")),
     ("thunderhead:key_pair", include_str!("../prelude/key_pair.js")),

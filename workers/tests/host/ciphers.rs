@@ -122,3 +122,42 @@ fn a_key_of_rsa_opens_what_others_have_sealed_and_signs_what_holds() {
     );
     assert_eq!(found, r#"["theirs","mine","OperationError",true,false]"#);
 }
+
+/// The keys, the secret and the signature were made by OpenSSL.
+#[test]
+fn secrets_of_x25519_and_signatures_of_p521_are_those_of_others() {
+    let found = said(
+        "const from = (digits) => new Uint8Array(digits.match(/../g).map((pair) => parseInt(pair, 16)));
+         const mine = await crypto.subtle.importKey('pkcs8', from('302e020100300506032b656e042204202878eee3063b4cca320418317aba4f754a556ebac0985e1d5910729321b5e147'), 'X25519', true, ['deriveBits']);
+         const theirs = await crypto.subtle.importKey('spki', from('302a300506032b656e03210024bc87815dd0b862405123e1fde4eb336f5ac93b44473c19e129db8a9380f904'), 'X25519', true, []);
+         const shared = hex(await crypto.subtle.deriveBits({ name: 'X25519', public: theirs }, mine, 256));
+         const jwk = {'kty': 'EC', 'crv': 'P-521', 'x': 'AKLDu5teMiJ9_VP3k9SQzuqAOXduQq5vu6Kc43Alg5516zUGXjFjdGDj9NX7clvFjiowuv0zS7OF7BnzrZ9hDmbJ', 'y': 'AbfQBslM9yEMRnW5Y7TH5g3k0Qtzuc273gi-QqnTfdWsXMIABQbPB7cXHM20KrdHT94lRQtjZBgWpbJ1w_L0LtmH'};
+         const key = await crypto.subtle.importKey('jwk', jwk, { name: 'ECDSA', namedCurve: 'P-521' }, true, ['verify']);
+         const signature = from('0104cf8911aad51da7d18150031187d2922ecfaec8e9c5abdc5c1e0b365afc1bff32bd71d984845c588483de3ab3837f246da7ccf3314af99e9a921657bb9caa05cc0110f99ecaa53b3a7e860e15bba07380c639a132ba96d551d38792be05a1eb5622f116d1515fe3cd5d720e7a13a089ea4322b6ff3918552645764096549a9fc1268b');
+         const holds = (data) => crypto.subtle.verify({ name: 'ECDSA', hash: 'SHA-512' }, key, signature, bytes(data));
+         return [shared, await holds('hello'), await holds('hallo')];",
+    );
+    let secret = "fce3ab5cc307f9681341fc2d900cfea625d5127deca83b443fefdd793110696c";
+    assert_eq!(found, format!("[\"{secret}\",true,false]"));
+}
+
+#[test]
+fn every_curve_makes_keys_that_sign_and_share() {
+    let found = said(
+        "const found = [];
+         for (const namedCurve of ['P-256', 'P-384', 'P-521']) {
+           const signing = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve }, true, ['sign', 'verify']);
+           const hashed = { name: 'ECDSA', hash: 'SHA-512' };
+           const signature = await crypto.subtle.sign(hashed, signing.privateKey, bytes('hello'));
+           found.push(signature.byteLength, await crypto.subtle.verify(hashed, signing.publicKey, signature, bytes('hello')));
+         }
+         for (const algorithm of [{ name: 'ECDH', namedCurve: 'P-521' }, { name: 'X25519' }]) {
+           const [ann, ben] = [await crypto.subtle.generateKey(algorithm, true, ['deriveBits']), await crypto.subtle.generateKey(algorithm, true, ['deriveBits'])];
+           const again = await crypto.subtle.importKey('jwk', await crypto.subtle.exportKey('jwk', ben.publicKey), algorithm, true, []);
+           const shared = async (mine, theirs) => hex(await crypto.subtle.deriveBits({ name: algorithm.name, public: theirs }, mine, 256));
+           found.push((await shared(ann.privateKey, again)) === (await shared(ben.privateKey, ann.publicKey)));
+         }
+         return found;",
+    );
+    assert_eq!(found, "[64,true,96,true,132,true,true,true]");
+}

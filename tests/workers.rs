@@ -51,6 +51,12 @@ fn run_prints_all_of_a_body_that_is_streamed() {
     let done = thunderhead(root(), &["run", &folder]);
     let expected = r"200 imported tea\nimported milk\nimported bread";
     assert!(done.stdout.contains(expected), "{}", done.stdout);
+    let source = "export default { fetch() { return new Response(new ReadableStream({
+        start(c) { c.enqueue(new TextEncoder().encode('half')); }, pull(c) { c.error(new Error('no paper')); } })); } };";
+    let folder = worker("worker-breaks-off", "\"name\": \"printer\"", source, None);
+    let done = thunderhead(&folder, &["run", "."]);
+    assert_eq!(done.code, 1, "{}", done.stdout);
+    assert!(done.stdout.contains("(broken off)"), "{}", done.stdout);
 }
 
 #[test]

@@ -265,17 +265,21 @@ impl Answered {
         };
         match outcome {
             Some(Ok(Reply::Fetch(response))) => {
-                let bytes = call.and_then(|call| streamed(trace, call));
-                let bytes = bytes.unwrap_or_else(|| response.body.clone());
+                let streamed = call.and_then(|call| streamed(trace, call));
+                let broken = streamed.as_ref().is_some_and(|(_, broken)| *broken);
+                let bytes = streamed.map_or_else(|| response.body.clone(), |(bytes, _)| bytes);
                 let body = bytes.text().map(str::to_string);
-                let shown = body.clone().unwrap_or_else(|| format!("{} bytes", bytes.len()));
+                let mut shown = body.clone().unwrap_or_else(|| format!("{} bytes", bytes.len()));
+                if broken {
+                    shown += " (broken off)";
+                }
                 Answered {
                     request,
                     answer: format!("{} {shown}", response.status).trim_end().into(),
                     status: Some(response.status),
                     body,
                     said: call.map(|call| said(trace, call)).unwrap_or_default(),
-                    threw: false,
+                    threw: broken,
                 }
             }
             Some(Ok(other)) => Answered::without_status(request, other.to_string(), false),
@@ -307,10 +311,10 @@ fn exchange(trace: &Trace, call: u32) -> Option<history::Exchange<'_>> {
     history::exchanges(trace).find(|exchange| exchange.call == call)
 }
 
-/// All that has come of a body that was streamed.
-fn streamed(trace: &Trace, call: u32) -> Option<Body> {
+/// All that has come of a body that was streamed, and whether it broke off.
+fn streamed(trace: &Trace, call: u32) -> Option<(Body, bool)> {
     let body = exchange(trace, call).and_then(|exchange| history::streamed(trace, &exchange));
-    body.map(|body| body.before(usize::MAX))
+    body.map(|body| (body.before(usize::MAX), body.broken))
 }
 
 /// What was said on the connection that a request has opened, as its client sees it.

@@ -111,7 +111,8 @@ export class ReadableStream {
     this.#end();
     await this.#source.cancel?.(reason);
   }
-  getReader() {
+  getReader({ mode } = {}) {
+    if (mode === "byob") throw new TypeError('getReader({ mode: "byob" }) is not simulated.');
     if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
     let held = true;
@@ -154,12 +155,17 @@ export class ReadableStream {
     return this.values(options);
   }
   async pipeTo(writable, { preventClose = false, preventAbort = false, preventCancel = false, signal } = {}) {
-    const [reader, writer] = [this.getReader(), writable.getWriter()];
+    if (this.#locked) throw new TypeError(LOCKED);
+    const [writer, reader] = [writable.getWriter(), this.getReader()];
+    // While nothing comes, the other side may end, or somebody who waits for neither.
+    const ended = writer.closed.then(() => Promise.reject(new TypeError("This WritableStream has been closed.")));
+    const aborted = new Promise((resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    for (const either of [ended, aborted]) either.catch(() => {});
     const both = (error) => Promise.allSettled([preventAbort ? undefined : writer.abort(error), preventCancel ? undefined : reader.cancel(error)]);
     try {
       for (;;) {
         signal?.throwIfAborted();
-        const { value, done } = await reader.read();
+        const { value, done } = await Promise.race([reader.read(), ended, aborted]);
         if (done) break;
         await writer.write(value);
       }
@@ -173,6 +179,7 @@ export class ReadableStream {
     }
   }
   pipeThrough({ readable, writable }, options) {
+    if (this.#locked || writable.locked) throw new TypeError(this.#locked ? LOCKED : "This WritableStream is currently locked to a writer.");
     this.pipeTo(writable, options).catch(() => {});
     return readable;
   }

@@ -4,6 +4,7 @@ import { decodeResult, encodeCall } from "thunderhead:clone";
 import { Request, exchange } from "thunderhead:http";
 import { begin, parse, stringify } from "thunderhead:operation";
 import { bindingFor, pathOf } from "thunderhead:rpc";
+import { streamHeader } from "thunderhead:streamed";
 import { bufferOf } from "thunderhead:text";
 import natives from "thunderhead:natives";
 
@@ -26,7 +27,7 @@ export function routeOf({ of, home }) {
 async function ask(to, path, args) {
   let text = args === undefined ? "" : encodeCall(args);
   if (typeof text !== "string") text = await text;
-  const asked = { service: to.service, url: `http://${to.service}/${encodeURIComponent(path)}`, method: "RPC", headers: [headerOf(to)] };
+  const asked = { service: to.service, url: `http://${to.service}/${encodeURIComponent(path)}`, method: "RPC", headers: [headerOf(to), ...streamHeader(text)] };
   const { bytes } = await begin("fetch", asked, natives.encode(text));
   const route = ({ of }) => (names, given) => ask(to, pathOf(names, of), given);
   return decodeResult(bytes?.byteLength ? natives.decode(bytes, false) : "", route);

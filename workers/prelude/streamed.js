@@ -31,6 +31,7 @@ export function endStreams(invocation) {
 
 // The number under which another isolate can read the stream.
 export function sendAway(stream) {
+  if (stream.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
   const [writer, reader] = natives.bodyPair();
   natives.socketAway(reader);
   const { sending } = streamsOf(natives.invocation());
@@ -41,7 +42,7 @@ export function sendAway(stream) {
 async function send(stream, end) {
   const source = stream.getReader();
   const { promise: unwanted, resolve } = Promise.withResolvers();
-  const listening = beginCancellable("socket", end, ({ value }) => resolve({ unwanted: value }));
+  const listening = beginCancellable("listen", end, ({ value }) => resolve({ unwanted: value }));
   try {
     // The response leaves first.
     await begin("turn", null);
@@ -60,7 +61,11 @@ async function send(stream, end) {
 }
 
 // The headers of a message, with one for its body if that is a stream.
-export const withStream = (headers, stream) => (stream ? [...headers, [STREAM, String(sendAway(stream))]] : [...headers]);
+export function withStream(headers, stream) {
+  if (!stream) return [...headers];
+  const size = stream[length] === undefined || headers.has("content-length") ? [] : [["content-length", String(stream[length])]];
+  return [...headers, ...size, [STREAM, String(sendAway(stream))]];
+}
 
 // The headers of a message that has come, and its body: bytes, a stream or nothing.
 export function withoutStream(all, bytes) {
@@ -71,10 +76,16 @@ export function withoutStream(all, bytes) {
   return { headers: all.filter(([name]) => name !== STREAM), body };
 }
 
+// The header for a stream among the arguments of a call: who reads it has to be the only one.
+export const streamHeader = (text) => {
+  const number = /"\$":"stream","of":(\d+)/.exec(text)?.[1];
+  return number === undefined ? [] : [[STREAM, number]];
+};
+
 // The stream of that number. Its length is known if a header says so.
 export function streamAt(number, bytes) {
   const end = 2 * number;
-  natives.socketClaim(end);
+  natives.bodyClaim(end);
   const { reading } = streamsOf(natives.invocation());
   reading.add(end);
   const over = () => reading.delete(end);

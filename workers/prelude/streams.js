@@ -115,7 +115,7 @@ export class TransformStream {
         return cancel?.(reason);
       },
     };
-    this.readable = new ReadableStream(source, { highWaterMark: 0, ...readableStrategy });
+    this.readable = new ReadableStream(source, { highWaterMark: readableStrategy?.highWaterMark ?? 0, size: readableStrategy?.size });
     let enqueued = false;
     const controller = {
       get desiredSize() {
@@ -224,6 +224,7 @@ export class TextEncoderStream extends TransformStream {
 export class TextDecoderStream extends TransformStream {
   constructor(label, options) {
     const decoder = new TextDecoder(label, options);
-    super({ transform: (bytes, controller) => controller.enqueue(decoder.decode(bytes, { stream: true })) });
+    const tell = (text, controller) => void (text && controller.enqueue(text));
+    super({ transform: (bytes, controller) => tell(decoder.decode(bytes, { stream: true }), controller), flush: (controller) => tell(decoder.decode(), controller) });
   }
 }

@@ -66,7 +66,11 @@ impl Invocation {
         unawaited: Unawaited,
     ) -> Invocation {
         let id = isolate.host().next_invocation();
-        Invocation { isolate, pump: Pump::new(env, id, home), id, call: Some(call), unawaited }
+        let pump = Pump::new(env, id, home);
+        if unawaited == Unawaited::Cancelled {
+            pump.end_all();
+        }
+        Invocation { isolate, pump, id, call: Some(call), unawaited }
     }
 
     /// Its number, under which the isolate knows it.
@@ -177,6 +181,9 @@ impl Future for Background {
         }
         // A promise that nothing will settle is given up, as the platform does.
         if self.pump.is_empty() {
+            if self.pump.listens() {
+                self.pump.env.log(HUNG);
+            }
             return Poll::Ready(Ok(()));
         }
         if let Some(id) = self.waits {

@@ -26,6 +26,9 @@ pub struct Asked<'a> {
     bytes: Option<Body>,
 }
 
+/// The operation of a writer that waits for a word of its reader.
+pub const LISTENS: &str = "listen";
+
 /// Begins the operation called `kind`.
 pub fn begin(
     host: &Rc<Host>,
@@ -43,7 +46,7 @@ pub fn begin(
         "rpc" => object::rpc(&asked),
         "block" => object::block(&asked),
         "transaction" => object::transaction(&asked),
-        "socket" => socket::next(&asked),
+        "socket" | LISTENS => socket::next(&asked),
         "write" => socket::write(&asked),
         "step.do" => step::run(&asked),
         "step.sleep" => step::sleep(&asked),

@@ -1,6 +1,6 @@
 //! What one invocation waits for. It is polled with the invocation, and every answer goes to the JavaScript at once.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -25,10 +25,16 @@ pub struct Pump {
     /// Where others find what its JavaScript keeps for them, as JSON; empty where nobody can call.
     pub home: Rc<str>,
     operations: RefCell<Vec<Operation>>,
+    /// The ends of bodies that it writes or reads.
+    ends: RefCell<Vec<u32>>,
+    /// Whether they, and all that it has begun, end with it, as in a Worker.
+    ends_with: Cell<bool>,
 }
 
 struct Operation {
     id: u32,
+    /// Whether it only listens, so that nothing comes of it by itself.
+    listens: bool,
     /// None while it is polled, and once it is cancelled.
     work: Option<Work>,
 }
@@ -37,17 +43,34 @@ impl Pump {
     /// Without operations.
     pub fn new(env: Env, invocation: u32, home: &Rc<str>) -> Rc<Pump> {
         let home = home.clone();
-        Rc::new(Pump { env, invocation, home, operations: RefCell::default() })
+        let (operations, ends, ends_with) =
+            (RefCell::default(), RefCell::default(), Cell::new(false));
+        Rc::new(Pump { env, invocation, home, operations, ends, ends_with })
     }
 
-    /// Whether nothing is waited for.
+    /// Says that all it has begun ends with it.
+    pub fn end_all(&self) {
+        self.ends_with.set(true);
+    }
+
+    /// Whether nothing is waited for. In an object, what only listens is: another event may go on with it.
     pub fn is_empty(&self) -> bool {
-        self.operations.borrow().is_empty()
+        self.operations.borrow().iter().all(|one| one.listens && self.ends_with.get())
+    }
+
+    /// Whether it listens to somebody.
+    pub fn listens(&self) -> bool {
+        self.operations.borrow().iter().any(|one| one.listens)
     }
 
     /// Adds an operation, which the JavaScript knows by this number.
-    pub fn begin(&self, id: u32, work: Work) {
-        self.operations.borrow_mut().push(Operation { id, work: Some(work) });
+    pub fn begin(&self, id: u32, listens: bool, work: Work) {
+        self.operations.borrow_mut().push(Operation { id, listens, work: Some(work) });
+    }
+
+    /// Notes an end of a body that it writes or reads.
+    pub fn holds(&self, end: u32) {
+        self.ends.borrow_mut().push(end);
     }
 
     /// Drops an operation of this invocation. It is never answered.
@@ -59,9 +82,9 @@ impl Pump {
         drop(work);
     }
 
-    /// Drops every operation and returns how many there were.
+    /// Drops every operation and returns how many there were that did not only listen.
     pub fn cancel_all(&self) -> usize {
-        self.operations.take().len()
+        self.operations.take().iter().filter(|one| !one.listens).count()
     }
 
     /// Polls the operations in their order. An answer is given to the JavaScript at once, which may begin or cancel
@@ -102,5 +125,15 @@ impl Pump {
 
     fn remove(&self, id: u32) {
         self.operations.borrow_mut().retain(|operation| operation.id != id);
+    }
+}
+
+/// However an invocation ends, those at the other ends of its bodies learn of it.
+impl Drop for Pump {
+    fn drop(&mut self) {
+        if !self.ends_with.get() {
+            return;
+        }
+        self.ends.take().into_iter().for_each(|end| self.env.abandon_body(end));
     }
 }

@@ -62,16 +62,21 @@ fn requests(trace: &Trace, end: usize) -> Vec<Json> {
     let sent = exchanges(trace).filter(|one| one.sent < end && one.from == "client");
     let told = sent.map(|one| {
         let response = one.response.filter(|_| one.ended.is_some_and(|at| at < end));
-        // Of a body that is streamed, what has come so far.
-        let body = history::streamed(trace, &one).map(|body| body.before(end));
-        let body = body.as_ref().or(response.map(|response| &response.body));
+        // A body that is streamed is an answer when it has ended, and none if it broke off.
+        let body = match history::streamed(trace, &one) {
+            Some(body) => {
+                let ended = body.ended.is_some_and(|at| at < end) && !body.broken;
+                ended.then(|| body.before(end))
+            }
+            None => response.map(|response| response.body.clone()),
+        };
         json!({
             "method": one.request.method,
             "path": one.request.path,
             "body": text(&one.request.body),
             "at": trace.events()[one.sent].at.unix_ms(),
             "status": response.map(|response| response.status),
-            "answer": body.filter(|_| response.is_some()).map(text),
+            "answer": body.as_ref().map(text),
         })
     });
     told.collect()
@@ -124,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_promise_sees_what_has_come_of_a_body_that_is_streamed() {
+    fn a_body_that_is_streamed_is_an_answer_when_it_has_ended() {
         let mut trace = Trace::new(vec!["client".into()]);
         let push = |trace: &mut Trace, kind| trace.push(Event { at: Time::ZERO, actor: 0, kind });
         let request = Request::new("GET", "/", "");
@@ -133,16 +138,15 @@ mod tests {
         let response = Response::new(200, "").with_header(STREAM, "0");
         let outcome = trace.keep(Ok(Reply::Fetch(response)));
         push(&mut trace, EventKind::Return { call: 0, outcome });
-        for (call, part) in [(1, "a"), (2, "b")] {
-            trace.set_op(call, Op::Frame { end: 0, frame: Frame::Part(part.into()) });
+        let frames = [Frame::Part("a".into()), Frame::Part("b".into()), Frame::End];
+        for (call, frame) in (1..).zip(frames) {
+            trace.set_op(call, Op::Frame { end: 0, frame });
             let outcome = trace.keep(Ok(Reply::Done));
             push(&mut trace, EventKind::Effect { call, outcome });
         }
-        assert_eq!(moments(&trace), [1, 2, 3]);
+        assert_eq!(moments(&trace), [1, 2, 3, 4]);
         let seen = |end| before(&trace, end)["requests"][0]["answer"].clone();
-        assert_eq!(
-            [seen(1), seen(2), seen(3), seen(4)],
-            [json!(null), json!(""), json!("a"), json!("ab")]
-        );
+        assert_eq!([1, 2, 3, 4].map(seen), [const { Json::Null }; 4]);
+        assert_eq!(seen(5), json!("ab"));
     }
 }

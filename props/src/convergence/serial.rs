@@ -23,6 +23,8 @@ struct Attempt {
     served: bool,
     /// By which event the client knew that it was over. A 202 says that it is not.
     over: Option<usize>,
+    /// Whether the client has gone away while it was answered. How much was done by then depends on the time.
+    left: bool,
 }
 
 /// The status that asks a client to come later. How many requests are too many depends on repetitions and gaps, which a
@@ -53,6 +55,7 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let attempts = attempts(trace, scenario, &mut played);
     let doubtful: Vec<usize> = (0..attempts.len()).filter(|at| !attempts[*at].served).collect();
     let complete = doubtful.len() <= DOUBTS_MAX
+        && !attempts.iter().any(|one| one.left)
         && !attempts.iter().any(|one| is_half_done(one, &attempts, &played));
     let mut orders = Orders { played, found: Vec::new(), complete };
     // All doubtful attempts, none of them, then the other choices.
@@ -141,6 +144,7 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         let body = streamed(trace, &exchange);
         let served = status.is_some_and(|status| status < 500 && status != TOO_MANY)
             && body.as_ref().is_none_or(|body| body.ended.is_some() && !body.broken);
+        let left = body.as_ref().is_some_and(|body| body.cancelled);
         let ended = body.map_or(exchange.ended, |body| body.ended);
         let over = ended.filter(|_| served && status != Some(202));
         let mut part = Part { request, step: 0 };
@@ -149,17 +153,18 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
             part.request = played.len();
             played.push(Played::request(request, &scenario.requests[request]));
         }
-        attempts.push(Attempt { part, sent: exchange.sent, served, over });
+        attempts.push(Attempt { part, sent: exchange.sent, served, over, left });
         for said in said.into_iter().flatten() {
             part.step += 1;
             played[part.request].said.push((said.at, said.frame));
             let (sent, over) = (said.began, said.over);
-            attempts.push(Attempt { part, sent, served: !said.doubtful, over });
+            attempts.push(Attempt { part, sent, served: !said.doubtful, over, left: false });
         }
         // The network may have carried it twice.
         for _ in 1..*begun.get(&exchange.call).unwrap_or(&1) {
             let part = Part { request, step: 0 };
-            attempts.push(Attempt { part, sent: exchange.sent, served: false, over: None });
+            let (sent, served, over) = (exchange.sent, false, None);
+            attempts.push(Attempt { part, sent, served, over, left: false });
         }
     }
     attempts
@@ -255,6 +260,14 @@ mod tests {
         assert_eq!(found(Frame::End), [vec![0]]);
         assert_eq!(found(Frame::Broken), [vec![0], vec![]]);
         assert_eq!(found(Frame::Part("so far".into())), [vec![0], vec![]]);
+        // One that the client did not wait for the end of is not compared.
+        let mut history = History::default();
+        let answer = Response::new(200, "").with_header(thunderhead_sim::STREAM, "0");
+        history.calls("client", 0, op.clone()).returns("client", 0, Reply::Fetch(answer));
+        let cancel = Frame::Cancel { reason: "".into() };
+        history.calls("client", 1, Op::Frame { end: 1, frame: cancel });
+        let scenario = Scenario { requests: vec![request.clone()], ..Scenario::default() };
+        assert!(!orders(&history.trace(), &scenario).complete);
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub struct Streamed<'a> {
     pub ended: Option<usize>,
     /// Whether it was broken off.
     pub broken: bool,
+    /// Whether the sender of the request has not waited for the end of it.
+    pub cancelled: bool,
 }
 
 impl Streamed<'_> {
@@ -63,7 +65,7 @@ impl Streamed<'_> {
 pub fn streamed<'a>(trace: &'a Trace, exchange: &Exchange<'_>) -> Option<Streamed<'a>> {
     let stream: u32 = exchange.response?.headers.get(STREAM)?.parse().ok()?;
     let reader = stream.checked_mul(2)?;
-    let mut streamed = Streamed { parts: Vec::new(), ended: None, broken: false };
+    let mut streamed = Streamed { parts: Vec::new(), ended: None, broken: false, cancelled: false };
     for (at, event) in trace.events().iter().enumerate() {
         let (EventKind::Effect { call, .. } | EventKind::Call { call }) = event.kind else {
             continue;
@@ -79,7 +81,7 @@ pub fn streamed<'a>(trace: &'a Trace, exchange: &Exchange<'_>) -> Option<Streame
                 (streamed.ended, streamed.broken) = (Some(at), *frame == Frame::Broken);
             }
             Op::Frame { end, frame: Frame::Cancel { .. } } if *end == reader ^ 1 && !came => {
-                streamed.ended = Some(at);
+                (streamed.ended, streamed.cancelled) = (Some(at), true);
             }
             _ => {}
         }

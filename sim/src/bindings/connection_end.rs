@@ -43,6 +43,16 @@ impl Env {
         Some(ConnectionEnd { env: self.clone(), id })
     }
 
+    /// This host does not go on with the body that the end of that number is of: the other end learns of it if not all
+    /// has been said. It can be called when a future is dropped.
+    pub fn abandon_body(&self, number: u32) {
+        if let Some(mut state) = self.world().idle_state()
+            && let Some(end) = state.connections.find(number)
+        {
+            state.abandon(end);
+        }
+    }
+
     /// The end of that number, if there is one.
     pub fn connection_end(&self, number: u32) -> Option<ConnectionEnd> {
         let id = self.world().state().connections.find(number)?;

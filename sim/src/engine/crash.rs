@@ -39,14 +39,14 @@ impl State {
         for call in orphaned {
             self.handler_died(call);
         }
-        if self.host(host).workflow_engine.is_some() {
-            return self.workflow_engine_crashed(host);
-        }
         if self.host(host).object.is_some() {
             // An object needs no restart: the next call, alarm or message wakes it.
             return self.stop_object(host);
         }
         self.drop_ends(host);
+        if self.host(host).workflow_engine.is_some() {
+            return self.workflow_engine_crashed(host);
+        }
         let key = self.key(host);
         let down = down.unwrap_or_else(|| self.storm.downtime(&mut self.choices, key));
         self.schedule(down, Scheduled::Restart { host });

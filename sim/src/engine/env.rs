@@ -11,7 +11,7 @@ use crate::engine::ids::{CallId, HostId, StubId, TaskId};
 use crate::engine::wait::{Call, Fetch, JoinHandle, Sleep, Timeout};
 use crate::engine::world::{State, World};
 use crate::protocol::fault::Fault;
-use crate::protocol::http::{Request, Response};
+use crate::protocol::http::{Request, Response, STREAM};
 use crate::protocol::object::{ObjectError, ObjectId};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Outcome};
@@ -152,7 +152,10 @@ impl Env {
             return Fetch(Err(Box::new(error)));
         };
         let (to, callee) = (callee.label.clone(), Some(callee.id()));
+        // A body that is streamed can be read once.
+        let once = !request.headers.is_empty() && request.headers.get(STREAM).is_some();
         let call = state.prepare(self.host(), callee, None, Op::Fetch { to, request });
+        state.calls[call].once = once;
         Fetch(Ok(Call::new(self.world.clone(), call)))
     }
 

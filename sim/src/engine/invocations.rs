@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -108,8 +109,7 @@ impl Env {
         self.world().state().invocations.wait_for(self.invocation(), handle);
     }
 
-    /// Keeps the invocation open while its answer is being sent by `work`, however long that takes. What is given to
-    /// [`Env::wait_until`] has 30 seconds from then on.
+    /// Keeps the invocation open while its answer is being sent by `work`, however long that takes.
     pub fn keep_open(&self, work: impl Future<Output = ()> + 'static) {
         let handle = self.spawn(async move {
             work.await;
@@ -137,13 +137,27 @@ impl Env {
         loop {
             let next = self.world().state().invocations.next_answering(self.invocation());
             let Some(answering) = next else { break };
-            drop(answering.await);
+            self.listen(answering).await;
         }
         match self.timeout(LIMIT, self.leave()).await {
             Some(result) => return self.tell_failure(&result),
             None => self.log(TOO_LONG),
         }
         self.end_spawned();
+    }
+
+    /// Waits for work that may wait for ever for somebody at another end, and is not stuck then.
+    async fn listen(&self, mut work: Background) {
+        poll_fn(|cx| {
+            let polled = Pin::new(&mut work).poll(cx);
+            if polled.is_pending() {
+                let mut state = self.world().state();
+                let task = state.tasks.waiting(cx);
+                state.tasks[task].listens = true;
+            }
+            polled.map(drop)
+        })
+        .await;
     }
 
     /// Ends an invocation when its background work is done and everything else that it has spawned waits for

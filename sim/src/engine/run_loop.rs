@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::choices::Odds;
 use crate::engine::agenda::Scheduled;
+use crate::engine::connections::Connections;
 use crate::engine::env::Env;
 use crate::engine::host::Host;
 use crate::engine::ids::{CallId, HostId};
@@ -177,6 +178,8 @@ impl World {
 
     /// Drops everything of the application's. Destructors may use the world, and may leave more to drop.
     pub(crate) fn take_apart(&self) {
+        // Nobody is left to hear of an end.
+        self.state().connections = Connections::default();
         for _ in 0..DROP_ROUNDS {
             let mut state = self.state();
             if !state.collect_drops() {

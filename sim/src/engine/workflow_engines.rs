@@ -39,6 +39,7 @@ impl State {
         if self.host(host).workflow_engine.as_ref() == Some(engine) {
             self.record(host, EventKind::Abort { reason: reason.into() });
             self.kill_tasks(host);
+            self.drop_ends(host);
             self.hosts[host].workflow_engine = None;
         }
     }

@@ -268,3 +268,47 @@ fn a_request_is_read_while_its_body_is_made() {
     assert_eq!(logged(&run)[..3], expected, "{}", run.trace);
     assert!(logged(&run).contains(&"10 s read part 2".into()), "{}", run.trace);
 }
+
+#[test]
+fn a_request_with_a_streamed_body_does_not_happen_twice() {
+    let duplicate = || ScriptedFault::once(Fault::Duplicate, "caller>fetch");
+    let scenario = Scenario { faults: vec![duplicate()], ..Scenario::default() };
+    let begun = |streams: bool| {
+        let run = played(&scenario, &|cloud| {
+            cloud.worker("web").fetch(|env, _| async move {
+                env.log("begun");
+                Ok(Response::new(200, ""))
+            });
+            cloud.client("caller", move |env| async move {
+                let mut request = Request::new("PUT", "/", "");
+                if streams {
+                    request =
+                        env.stream_request(request, |body| async move { body.write("x").await });
+                }
+                env.fetch("web", request).await.unwrap();
+            });
+        });
+        logged(&run).len()
+    };
+    assert_eq!((begun(false), begun(true)), (2, 1));
+}
+
+#[test]
+fn a_body_that_comes_after_its_writer_has_given_up_is_not_whole() {
+    let by = Some(Duration::from_secs(30));
+    let late = ScriptedFault { by, ..ScriptedFault::once(Fault::Delay, "caller>fetch") };
+    let scenario = Scenario { faults: vec![late], ..Scenario::default() };
+    let run = played(&scenario, &|cloud| {
+        cloud.worker("web").fetch(|env, request| async move {
+            let mut body = env.request_body(&request);
+            env.log(format!("{:?}", body.next().await));
+            Ok(Response::new(200, ""))
+        });
+        cloud.client("caller", |env| async move {
+            let (clock, request) = (env.clone(), Request::new("PUT", "/", ""));
+            let request = env.stream_request(request, |body| tick(clock, body, 9));
+            drop(env.fetch("web", request).await);
+        });
+    });
+    assert!(logged(&run).contains(&"30 s Err(NetworkLost)".into()), "{}", run.trace);
+}

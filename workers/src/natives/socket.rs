@@ -38,10 +38,19 @@ fn ends<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<(
     natives.set("socketPair", Function::new(ctx.clone(), pair)?)?;
     let this = host.clone();
     let pair = move |ctx: Ctx<'js>| -> Result<Vec<u32>> {
-        let env = this.env().ok_or_else(|| global_scope(&ctx))?;
-        Ok(env.body_pair().iter().map(ConnectionEnd::number).collect())
+        let pump = this.running.borrow().clone().ok_or_else(|| global_scope(&ctx))?;
+        let [writer, reader] = pump.env.body_pair().map(|end| end.number());
+        pump.holds(writer);
+        Ok(vec![writer, reader])
     };
     natives.set("bodyPair", Function::new(ctx.clone(), pair)?)?;
+    let this = host.clone();
+    let claim = move |ctx: Ctx<'js>, number: u32| -> Result<()> {
+        end(&ctx, &this, number)?.claim();
+        this.running.borrow().iter().for_each(|pump| pump.holds(number));
+        Ok(())
+    };
+    natives.set("bodyClaim", Function::new(ctx.clone(), claim)?)?;
     let whole: [(&str, Act); 3] = [
         ("socketAway", ConnectionEnd::send_away),
         ("socketClaim", ConnectionEnd::claim),

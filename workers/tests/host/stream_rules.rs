@@ -97,6 +97,30 @@ fn an_end_of_one_side_reaches_the_other() {
 }
 
 #[test]
+fn a_pipe_ends_with_either_side_and_a_locked_stream_is_not_piped() {
+    let idle = "
+        const sink = new TransformStream();
+        const source = new ReadableStream({ cancel(reason) { log('cancelled', reason); } });
+        const piped = source.pipeTo(sink.writable).catch((error) => log('piped', error));
+        await sink.readable.cancel('gone');
+        await piped;";
+    assert_eq!(told(idle), r#"["cancelled gone","piped gone"]"#);
+    let locked = "
+        const stream = new ReadableStream();
+        stream.getReader();
+        try { stream.pipeThrough(new TransformStream()); } catch (error) { log(error.name); }";
+    assert_eq!(told(locked), r#"["TypeError"]"#);
+}
+
+#[test]
+fn a_character_that_is_divided_is_decoded_as_one() {
+    let script = "
+        const bytes = new TextEncoder().encode('é');
+        for await (const text of ReadableStream.from([bytes.slice(0, 1), bytes.slice(1), bytes.slice(0, 1)]).pipeThrough(new TextDecoderStream())) log(text);";
+    assert_eq!(told(script), "[\"é\",\"\u{fffd}\"]");
+}
+
+#[test]
 fn an_iterable_is_asked_for_what_is_read_and_is_left_with_its_reader() {
     let script = "
         let made = 0;

@@ -243,3 +243,63 @@ fn a_streamed_request_is_collected_for_a_host_outside() {
     });
     assert_eq!(answers(&run.unwrap()), ["201 "]);
 }
+
+/// A Worker that streams without an end to whoever is at the other side, which never reads.
+#[test]
+fn a_body_that_nobody_goes_on_with_is_not_stuck() {
+    let source = format!(
+        "{TICKS} import {{ DurableObject }} from 'cloudflare:workers';
+         export class Room extends DurableObject {{ keep(stream) {{ this.stream = stream; }} }}
+         export default {{ async fetch(request, env) {{
+           let sent = 0;
+           await env.ROOM.getByName('all').keep(new ReadableStream({{ pull(c) {{ c.enqueue(new Uint8Array(1)); sent += 1; }} }}));
+           return new Response('kept');
+         }} }};"
+    );
+    let run = play(&load(CONFIG, &source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+    assert_eq!(answers(&run), ["200 kept"], "{}", run.trace);
+}
+
+#[test]
+fn a_body_that_nothing_will_ever_end_is_broken_off() {
+    let source = "export default { fetch() {
+        const { readable, writable } = new TransformStream();
+        writable.getWriter().write(new TextEncoder().encode('a'));
+        return new Response(readable);
+      } };";
+    let run = asked(source, Vec::new(), Vec::new());
+    assert_eq!(bodies(&run), [("a".into(), true), ("a".into(), true)], "{}", run.trace);
+    assert!(run.trace.wide().contains("had hung"), "{}", run.trace);
+}
+
+#[test]
+fn what_a_worker_reads_when_its_time_is_up_is_wanted_no_more() {
+    let source = format!(
+        "{TICKS} export default {{ async fetch(request, env, ctx) {{
+           if (request.url.endsWith('/inner')) return new Response(ticks(100));
+           const {{ body }} = await env.SELF.fetch('http://web/inner');
+           ctx.waitUntil((async () => {{ for await (const part of body); }})());
+           return new Response('reads on');
+         }} }};"
+    );
+    let config = r#""name": "web", "services": [{ "binding": "SELF", "service": "web" }]"#;
+    let run = play(&load(config, &source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(run.end, End::Quiet, "{}", run.trace);
+    let told = logged(&run);
+    assert!(told.iter().any(|line| line.starts_with("30 s cancelled")), "{told:?}");
+}
+
+#[test]
+fn a_stream_that_is_locked_does_not_cross() {
+    let source = "import { DurableObject } from 'cloudflare:workers';
+         export class Room extends DurableObject { async read(stream) { for await (const part of stream); } }
+         export default { async fetch(request, env) {
+           const stream = ReadableStream.from([new Uint8Array(1)]);
+           stream.getReader();
+           const said = await env.ROOM.getByName('all').read(stream).catch(({ message }) => message);
+           return new Response(said);
+         } };";
+    let run = play(&load(CONFIG, source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(answers(&run), ["200 The ReadableStream has been locked to a reader."]);
+}

@@ -94,11 +94,29 @@ impl State {
         }
     }
 
+    /// What a host that leaves memory has of bodies is lost; WebSockets stay.
+    pub fn drop_bodies(&mut self, host: HostId) {
+        for end in self.connections.of_host(host) {
+            self.abandon(end);
+        }
+    }
+
+    /// The host of a body's end does not go on with it. If all was said on it, nobody has to be told.
+    pub fn abandon(&mut self, end: EndId) {
+        let left = &self.connections[end];
+        if left.is_of_body && !left.told && !left.closed {
+            self.drop_end(end);
+        }
+    }
+
     /// An end is lost, or its host does not go on with it.
     pub fn drop_end(&mut self, end: EndId) {
         let dropped = &mut self.connections[end];
         (dropped.told, dropped.cut, dropped.hibernates) = (true, true, false);
         dropped.inbox.clear();
+        dropped.early.clear();
+        // A host that receives this end too late must not take what it reads for the whole body.
+        dropped.inbox.extend(dropped.is_of_body.then_some(Frame::Broken));
         if !std::mem::replace(&mut self.connections[end.peer()].cut, true) {
             self.tell_lost(end.peer());
         }

@@ -120,6 +120,7 @@ impl State {
             let memory = self.hosts.object_mut(host).instance.take();
             self.deferred_drops.objects.extend(memory);
             self.record(host, EventKind::Fault { call: None, fault: Fault::Evict, by: None });
+            self.drop_bodies(host);
         }
     }
 

@@ -176,6 +176,10 @@ fn a_worker_answers_on_a_socket_of_its_own_until_it_is_closed() {
     let run = play(source, "a\n=== wait-for-server\n=== close 4000 bye", Vec::new(), Vec::new());
     assert_eq!(received(&run), [r#""welcome""#, r#""a!""#, r#"4000 "bye""#]);
     assert!(run.trace.to_string().contains("closed 4000 true 3"), "{}", run.trace);
+    // Who stays keeps the Worker there, which is not stuck.
+    let run =
+        play(source, "a\n=== wait-for-server\n=== after 60s\nb\n=== stay", Vec::new(), Vec::new());
+    assert_eq!(received(&run), [r#""welcome""#, r#""a!""#, r#""b!""#]);
 }
 
 #[test]

@@ -26,10 +26,10 @@ impl BodyWriter {
     }
 }
 
-/// The body of a response, as it arrives.
+/// The body of a request or a response, as it arrives.
 #[derive(Debug)]
 pub enum BodyReader {
-    /// It came with the response; none when it was read.
+    /// It came with its message; none when it was read.
     Whole(Option<Body>),
     /// It comes in parts.
     Parts(ConnectionEnd),

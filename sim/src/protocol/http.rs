@@ -15,7 +15,7 @@ use crate::values::percent;
 /// runtime passes on beside the response.
 pub const WEB_SOCKET: &str = "thunderhead-web-socket";
 
-/// The header of a response whose body is streamed: its value is the number of the stream. Twice that is the number of
+/// The header of a message whose body is streamed: its value is the number of the stream. Twice that is the number of
 /// the end at which the parts arrive.
 pub const STREAM: &str = "thunderhead-stream";
 

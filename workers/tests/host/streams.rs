@@ -49,6 +49,11 @@ fn bodies(run: &Run) -> Vec<(String, bool)> {
     bodies.map(|body| (body.before(usize::MAX).text().unwrap().into(), body.broken)).collect()
 }
 
+fn breaks_off_after_two_parts_and_then_comes_whole(run: &Run) {
+    let expected = [("<1><2>".into(), true), ("<1><2><3>".into(), false)];
+    assert_eq!(bodies(run), expected, "{}", run.trace);
+}
+
 fn logged(run: &Run) -> Vec<String> {
     let logged = run.trace.events().iter().filter_map(|event| match &event.kind {
         EventKind::Log { text } => Some(format!("{} s {text}", event.at.as_ms() / 1_000)),
@@ -99,12 +104,7 @@ fn a_part_that_is_lost_breaks_the_body_off_for_both_sides() {
 fn a_crash_breaks_the_body_off_and_the_client_asks_again() {
     let kill = Kill { at: Time::from_ms(15_000), host: "web".into(), down: None };
     let run = asked(&ticking(3), Vec::new(), vec![kill]);
-    assert_eq!(
-        bodies(&run),
-        [("<1><2>".into(), true), ("<1><2><3>".into(), false)],
-        "{}",
-        run.trace
-    );
+    breaks_off_after_two_parts_and_then_comes_whole(&run);
 }
 
 #[test]
@@ -114,12 +114,7 @@ fn an_object_streams_through_a_worker_and_a_crash_of_it_reaches_the_client() {
     assert_eq!(bodies(&run), [("<1><2><3>".into(), false)], "{}", run.trace);
     let kill = Kill { at: Time::from_ms(15_000), host: "ROOM:all".into(), down: None };
     let run = asked(&source, Vec::new(), vec![kill]);
-    assert_eq!(
-        bodies(&run),
-        [("<1><2>".into(), true), ("<1><2><3>".into(), false)],
-        "{}",
-        run.trace
-    );
+    breaks_off_after_two_parts_and_then_comes_whole(&run);
 }
 
 #[test]

@@ -15,12 +15,13 @@ mod differing;
 mod error;
 mod functions;
 mod image;
+mod limited;
 pub mod limits;
 mod pool;
 mod prepared;
-mod replaced;
 mod script;
 mod shared;
+mod snapshot;
 mod value;
 
 use std::sync::Arc;

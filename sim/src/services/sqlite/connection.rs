@@ -9,12 +9,12 @@ use rusqlite::config::DbConfig;
 use rusqlite::{StatementStatus, ffi};
 
 use super::prepared::Prepared;
-use super::replaced::Snapshot;
 use super::script::{self, Kind, Statement, words};
 use super::shared::Shared;
+use super::snapshot::Snapshot;
 use super::{
     Error, ErrorKind, ResultSet, RowChange, Value, Whole, authority, capture, functions, image,
-    limits,
+    limited, limits,
 };
 
 /// The size of the pages of a database that lasts. It may be large, and smaller pages would make its trees higher.
@@ -243,6 +243,7 @@ impl Connection {
             return Ok(ResultSet { last_row_id: self.last_insert_rowid(), ..answer.clone() });
         }
         let alters = statement.kind == Kind::Schema && !statement.adds_column();
+        let rows_before = self.reshapes(statement).then(|| self.snapshot());
         if alters {
             let removed = self.shared.as_internal(|| capture::remove(self.raw()));
             removed.expect("our own triggers can be dropped");
@@ -264,12 +265,15 @@ impl Connection {
             let refreshed = self.shared.as_internal(|| capture::refresh(self.raw(), &self.shared));
             self.recursing = refreshed.expect("every table takes our triggers");
         }
+        let rows_before = rows_before.filter(|_| result.is_ok());
+        let reshaped = rows_before.map(|before| before.changes_to(&self.snapshot()));
         let mut capture = self.shared.capture();
         let written = std::mem::take(&mut capture.written);
         match result {
             Ok(mut set) => {
                 set.rows_written = written + if set.schema_changed { 2 } else { 0 };
                 set.rows_read = rows_read(statement, &set, &capture.changes);
+                capture.changes.extend(reshaped.into_iter().flatten());
                 drop(capture);
                 if statement.kind == Kind::Create && !changed {
                     self.unchanged.insert(statement.sql.into(), set.clone());
@@ -283,6 +287,18 @@ impl Connection {
                 }
                 Err(error)
             }
+        }
+    }
+
+    /// Whether a statement may drop tables, rename them, give them other columns or fill them. To add a column is tried
+    /// at the beginning of every life of an object, mostly in vain, and then nothing has to be read.
+    fn reshapes(&self, statement: &Statement<'_>) -> bool {
+        match statement.kind {
+            // A table that is made of a query has rows from the beginning.
+            Kind::Create => statement.has(words::FROM),
+            Kind::Schema if statement.adds_column() => self.raw().prepare(statement.sql).is_ok(),
+            Kind::Schema => !statement.drops_trigger(),
+            _ => false,
         }
     }
 
@@ -300,7 +316,13 @@ impl Connection {
         let mut set = if statement.changes_schema() {
             step(&mut self.raw().prepare(statement.sql).map_err(refused)?)?
         } else {
-            self.prepared.theirs(statement.sql, step).map_err(refused)??
+            let mut done = self.prepared.theirs(statement.sql, step);
+            if done.is_err()
+                && let Some(sql) = limited::rewritten(statement.sql)
+            {
+                done = self.prepared.theirs(&sql, step).or(done);
+            }
+            done.map_err(refused)??
         };
         set.changes = self.total_changes() - total;
         set.last_row_id = self.last_insert_rowid();

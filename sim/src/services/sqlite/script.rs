@@ -196,7 +196,7 @@ fn next(sql: &str) -> (Option<Statement<'_>>, usize) {
     (statement, (at + 1).min(bytes.len()))
 }
 
-fn token_end(bytes: &[u8], at: usize) -> usize {
+pub(super) fn token_end(bytes: &[u8], at: usize) -> usize {
     let find = |from: usize, what: &[u8]| {
         let place = bytes[from.min(bytes.len())..].windows(what.len()).position(|w| w == what);
         place.map_or(bytes.len(), |place| from + place + what.len())

@@ -178,9 +178,43 @@ fn tables_stay_under_watch_through_changes_of_the_schema() {
     run(&mut db, "alter table a add column z default 5; alter table a rename to c");
     run(&mut db, "update c set x = 2; insert into b values(3); alter table c drop column x");
     run(&mut db, "update c set z = 6");
+    let expected = [
+        &["insert a#1 x=1"][..],
+        &["delete a#1 x=1", "insert a#1 x=1 z=5"],
+        &["delete a#1 x=1 z=5", "insert c#1 x=1 z=5"],
+        &["update c#1 x=1 -> 2", "insert b#1 y=3"],
+        &["delete c#1 x=2 z=5", "insert c#1 z=5"],
+        &["update c#1 z=5 -> 6"],
+    ];
+    assert_eq!(lines(&mut db), expected.concat());
+}
+
+#[test]
+fn a_limit_of_a_deletion_or_an_update_is_kept_to() {
+    let mut db = Database::open(0);
+    run(&mut db, "create table a(id integer primary key, x); insert into a(x) values(3), (1), (2)");
+    lines(&mut db);
+    let done = db.exec("delete from a where x > ? order by x limit ?", &[1.into(), 1.into()]);
+    assert_eq!(done.unwrap().changes, 1);
+    run(&mut db, "update a set x = 9 order by x limit 1");
+    assert_eq!(lines(&mut db), ["delete a#3 id=3 x=2", "update a#2 x=1 -> 9"]);
+    let said = db.exec("delete from gone limit 1", &[]).unwrap_err().to_string();
+    assert!(said.contains("LIMIT") || said.contains("limit"), "{said}");
+}
+
+#[test]
+fn the_rows_of_a_table_that_is_dropped_are_deleted() {
+    let mut db = Database::open(0);
+    run(&mut db, "create table a(id integer primary key, x); insert into a(x) values(1), (2)");
+    run(&mut db, "create table b(a references a on delete cascade); insert into b values(1)");
+    lines(&mut db);
+    db.exec("drop table gone", &[]).unwrap_err();
+    run(&mut db, "drop table if exists gone");
+    assert!(lines(&mut db).is_empty());
+    run(&mut db, "drop table b; drop table a; create table a(x); insert into a values(3)");
     assert_eq!(
         lines(&mut db),
-        ["insert a#1 x=1", "update c#1 x=1 -> 2", "insert b#1 y=3", "update c#1 z=5 -> 6"]
+        ["delete b#1 a=1", "delete a#1 id=1 x=1", "delete a#2 id=2 x=2", "insert a#1 x=3"]
     );
 }
 

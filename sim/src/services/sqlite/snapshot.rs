@@ -1,7 +1,8 @@
-//! Rows that `REPLACE` removes in a database whose application has triggers of its own.
+//! Changes of rows that no trigger hears of: all tables are compared before and after a statement.
 //!
-//! SQLite tells triggers of such rows only when triggers may recurse, which those of the
-//! application would feel. So there, and only there, the tables are compared before and after.
+//! SQLite tells triggers of the rows that `REPLACE` removes only when triggers may recurse, which those of the
+//! application would feel. And it tells none of what becomes of rows when their table is dropped, renamed or gets
+//! other columns.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,6 +44,33 @@ impl Snapshot {
             }
         }
         Ok(snapshot)
+    }
+
+    /// The changes that lead from `self` to `after`. A row that has other columns now is another row.
+    pub fn changes_to(&self, after: &Snapshot) -> Vec<RowChange> {
+        let change = |(table, key): &Key, before: Option<&Row>, after: Option<&Row>| RowChange {
+            table: Arc::clone(table),
+            key: key.clone(),
+            before: before.cloned(),
+            after: after.cloned(),
+        };
+        let columns = |row: &Row| row.iter().map(|(name, _)| Arc::clone(name)).collect::<Vec<_>>();
+        let mut changes = Vec::new();
+        for (key, row) in &self.0 {
+            match after.0.get(key) {
+                Some(now) if now == row => {}
+                Some(now) if columns(now) == columns(row) => {
+                    changes.push(change(key, Some(row), Some(now)));
+                }
+                now => {
+                    changes.push(change(key, Some(row), None));
+                    changes.extend(now.map(|now| change(key, None, Some(now))));
+                }
+            }
+        }
+        let new = after.0.iter().filter(|(key, _)| !self.0.contains_key(key));
+        changes.extend(new.map(|(key, row)| change(key, None, Some(row))));
+        changes
     }
 
     /// Adds to the changes that led from `self` to `after` the deletions that were not heard of.

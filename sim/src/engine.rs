@@ -24,6 +24,7 @@ pub mod objects;
 pub(crate) mod outages;
 pub(crate) mod poll;
 pub(crate) mod queueing;
+pub(crate) mod repeats;
 pub mod restore;
 pub mod run;
 pub(crate) mod run_loop;

@@ -140,6 +140,11 @@ impl Agenda {
         self.near.pop().map(|entry| (entry.at, entry.event))
     }
 
+    /// All events, in no order.
+    pub fn events(&self) -> impl Iterator<Item = &Scheduled> {
+        self.near.iter().map(|entry| &entry.event).chain(self.far.values())
+    }
+
     /// The next event, without taking it.
     pub fn peek(&mut self) -> Option<(Time, &Scheduled)> {
         self.refill();

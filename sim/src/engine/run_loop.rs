@@ -38,6 +38,10 @@ impl World {
             let mut state = self.state();
             let next = state.next_event().filter(|(at, _)| *at <= limits::LAST_MOMENT);
             let Some((at, event)) = next else { return state.quiet() };
+            let State { repeats, agenda, .. } = &mut *state;
+            if repeats.are_all(&event, agenda) {
+                return state.quiet();
+            }
             state.now = state.now.max(at);
             if state.step() {
                 return state.livelock();

@@ -22,6 +22,7 @@ use crate::engine::live::Live;
 use crate::engine::objects::Objects;
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::queueing::Queueing;
+use crate::engine::repeats::Repeats;
 use crate::engine::services::{Service, Services};
 use crate::engine::storm::Storm;
 use crate::engine::task::{Woken, Work};
@@ -93,6 +94,7 @@ pub(crate) struct State {
     pub objects: Objects,
     pub connections: Connections,
     pub queueing: Queueing,
+    pub repeats: Repeats,
     pub services: Services,
     pub invocations: Invocations,
     pub variables: Variables,
@@ -124,6 +126,7 @@ impl State {
             objects: Objects::default(),
             connections: Connections::default(),
             queueing: Queueing::default(),
+            repeats: Repeats::default(),
             services: Services::default(),
             invocations: Invocations::default(),
             variables: Variables::default(),

@@ -41,12 +41,37 @@ impl DurableObject for Bell {
             storage.put("set", "once")?;
             storage.set_alarm(self.env.now() + PAUSE)?;
         }
+        if method.text().unwrap().contains("for ever") {
+            storage.set_alarm(self.env.now() + PAUSE)?;
+        }
         let always = method.text().unwrap().contains("always");
         if always || method.text().unwrap().contains("throws") && retries == 0 {
             return Err(Error::app("not yet"));
         }
         Ok(())
     }
+}
+
+#[test]
+fn a_run_can_end_when_nothing_is_left_but_alarms_that_are_set_again() {
+    let play = |most: Option<u32>| {
+        let scenario = Scenario { max_steps: 2_000, ..Scenario::default() };
+        let source = Source::Tape(Tape::benign());
+        let run = simulate(&scenario, &source, &|cloud| {
+            most.into_iter().for_each(|most| cloud.rest_after_alarms(most));
+            cloud.durable_object::<Bell>("BELL");
+            cloud.client("alice", move |env| async move {
+                let bell = env.durable_object("BELL").get_by_name("one");
+                bell.rpc("for ever", "").await.unwrap();
+            });
+        });
+        let run = run.unwrap();
+        let rings = run.trace.to_string().matches("rings at").count();
+        (run.end, rings)
+    };
+    assert_eq!(play(None).0, End::Livelock);
+    // Those that ring in the minute of the storm do not count: its end is still to come.
+    assert_eq!(play(Some(5)), (End::Quiet, 30 + 5));
 }
 
 /// What the bell says when its alarm is delivered twice at the same moment and dies in the first copy.

@@ -10,12 +10,13 @@ use rquickjs::allocator::Allocator;
 pub const CAPACITY: usize = 128 << 20;
 /// What a restore leaves mapped behind the image, so that an ordinary run touches no new pages.
 const KEPT: usize = 4 << 20;
-/// Blocks of up to a kilobyte are in steps of 16 bytes, larger ones are powers of two.
+/// With its tag, a block of up to a kilobyte takes a multiple of 16 bytes. For larger ones there are four sizes between
+/// a power of two and the next: an image is copied at every restore, so what blocks leave unused costs time.
 const SMALL: usize = 1024;
 const STEP: usize = 16;
-const CLASSES: usize = SMALL / STEP + (usize::BITS - SMALL.ilog2()) as usize;
-/// The size of a block is kept before it, in as many bytes as keep the block aligned.
-const TAG: usize = STEP;
+const CLASSES: usize = SMALL / STEP + 4 * (CAPACITY.ilog2() - SMALL.ilog2() + 1) as usize;
+/// The size of a block is kept before it. The blocks themselves, and not their tags, are aligned to a step.
+const TAG: usize = size_of::<usize>();
 
 /// What lies at the beginning of the mapping, so that an image contains it.
 #[repr(C)]
@@ -28,7 +29,7 @@ struct Header {
     exhausted: bool,
 }
 
-/// The mapping. Whoever holds one can take images of it; it is unmapped with the allocator.
+/// The mapping, of which images can be taken; it is unmapped with the allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Arena {
     base: NonNull<u8>,
@@ -40,13 +41,16 @@ pub struct ArenaAllocator(Arena);
 
 /// The class of a size, and the size of its blocks.
 fn class(bytes: usize) -> (usize, usize) {
-    let bytes = bytes.max(STEP);
-    if bytes <= SMALL {
-        let steps = bytes.div_ceil(STEP);
-        return (steps - 1, steps * STEP);
+    let last = bytes.max(1) + TAG - 1;
+    if last < SMALL {
+        let steps = last / STEP;
+        return (steps, (steps + 1) * STEP - TAG);
     }
-    let size = bytes.next_power_of_two();
-    (SMALL / STEP + (size.ilog2() - SMALL.ilog2() - 1) as usize, size)
+    let log = last.ilog2();
+    let quarter = 1 << (log - 2);
+    let quarters = last / quarter;
+    let doublings = (log - SMALL.ilog2()) as usize;
+    (SMALL / STEP + 4 * doublings + quarters - 4, (quarters + 1) * quarter - TAG)
 }
 
 impl ArenaAllocator {
@@ -60,7 +64,8 @@ impl ArenaAllocator {
             return None;
         }
         let mut arena = Arena { base: NonNull::new(at.cast())? };
-        arena.header().used = size_of::<Header>().next_multiple_of(STEP);
+        // The first tag ends where the first block can begin.
+        arena.header().used = (size_of::<Header>() + TAG).next_multiple_of(STEP) - TAG;
         Some(ArenaAllocator(arena))
     }
 
@@ -247,15 +252,41 @@ mod tests {
     #[test]
     fn a_block_that_was_freed_is_used_again_and_a_larger_one_keeps_its_content() {
         let mut allocator = ArenaAllocator::new().expect("address space");
-        let small = allocator.alloc(24);
+        let small = allocator.alloc(9);
         // SAFETY: as above.
         unsafe {
             allocator.dealloc(small);
-            assert_eq!(allocator.alloc(32), small, "24 and 32 bytes are of one class");
-            small.write_bytes(5, 32);
+            assert_eq!(allocator.alloc(24), small, "9 and 24 bytes are of one class");
+            small.write_bytes(5, 24);
             let large = allocator.realloc(small, 3000);
-            assert_eq!(std::slice::from_raw_parts(large, 32), [5; 32]);
-            assert_eq!(ArenaAllocator::usable_size(large), 4096);
+            assert_eq!(std::slice::from_raw_parts(large, 24), [5; 24]);
+            assert_eq!(ArenaAllocator::usable_size(large), 3064);
+        }
+    }
+
+    #[test]
+    fn a_class_has_room_for_its_sizes_and_wastes_at_most_a_quarter_of_a_large_one() {
+        let mut before = class(0);
+        for bytes in 0..100_000 {
+            let (index, size) = class(bytes);
+            assert!(bytes <= size && (size + TAG).is_multiple_of(STEP), "{bytes}");
+            assert_eq!(class(size), (index, size), "a block that is freed goes back to its class");
+            assert!(bytes < SMALL || 4 * (size - bytes) <= size, "{bytes} takes {size}");
+            let next = if size == before.1 { before.0 } else { before.0 + 1 };
+            assert_eq!(index, next, "{bytes}: no class is left out and none has two sizes");
+            before = (index, size);
+        }
+        assert!(class(CAPACITY).0 < CLASSES);
+    }
+
+    #[test]
+    fn blocks_are_aligned_and_do_not_overlap() {
+        let mut allocator = ArenaAllocator::new().expect("address space");
+        let mut end = 0;
+        for bytes in [1, 8, 9, 24, 25, 1016, 1017, 5000, 3] {
+            let at = allocator.alloc(bytes).addr();
+            assert!(at.is_multiple_of(STEP) && at >= end, "{bytes}");
+            end = at + bytes;
         }
     }
 

@@ -231,6 +231,60 @@ fn a_cron_trigger_may_leave_to_its_next_firing_what_it_could_not_finish() {
 }
 
 #[test]
+fn a_message_that_is_accepted_before_it_is_kept_is_lost_in_a_storm() {
+    let config = r#""name": "desk",
+        "d1_databases": [{ "binding": "DB", "database_name": "db", "database_id": "db" }]"#;
+    let source = |keep: &str| {
+        format!(
+            "export default {{ async email(message, env, ctx) {{
+               await env.DB.exec('CREATE TABLE IF NOT EXISTS tickets (id TEXT PRIMARY KEY, subject TEXT)');
+               const {{ headers }} = message;
+               const kept = env.DB.prepare('INSERT OR IGNORE INTO tickets VALUES (?, ?)')
+                 .bind(headers.get('message-id'), headers.get('subject')).run();
+               {keep};
+             }} }};"
+        )
+    };
+    let storm = "EMAIL ann@example.com desk@b.example\nSubject: help\n\nIt does not work.\n";
+    let explore = ["explore", ".", "--runs", "300", "--jobs", "1"];
+    let naive = worker("worker-mail-lost", config, &source("ctx.waitUntil(kept)"), Some(storm));
+    let done = thunderhead(&naive, &explore);
+    assert_eq!(done.code, 1, "{}", done.stdout);
+    assert!(done.stdout.contains("EMAIL"), "{}", done.stdout);
+    let right = worker("worker-mail-kept", config, &source("await kept"), Some(storm));
+    let done = thunderhead(&right, &explore);
+    assert_eq!(done.code, 0, "{}", done.stdout);
+    let done = thunderhead(&right, &["run", "."]);
+    assert!(done.stdout.contains("EMAIL ann@example.com desk@b.example\n  200"), "{}", done.stdout);
+}
+
+#[test]
+fn several_configurations_in_one_folder_are_several_workers() {
+    let config =
+        r#""name": "web", "queues": { "producers": [{ "queue": "jobs", "binding": "JOBS" }] }"#;
+    let source = "export default { async fetch(request, env) { await env.JOBS.send('a'); return new Response('sent'); } };";
+    let folder = worker("worker-two-configurations", config, source, None);
+    let consumer = r#"{ "name": "works", "main": "works.js", "queues": { "consumers": [{ "queue": "jobs" }] } }"#;
+    std::fs::write(folder.join("wrangler.works.jsonc"), consumer).unwrap();
+    let works = "export default { async queue(batch) { console.log('got ' + batch.messages[0].body); }, fetch() { return new Response('works'); } };";
+    std::fs::write(folder.join("works.js"), works).unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    assert!(done.stdout.contains("200 sent") && done.stdout.contains("got a"), "{}", done.stdout);
+    for (command, expected) in [("run", "200 works"), ("explore", "works worker")] {
+        let done = thunderhead(&folder, &[command, "wrangler.works.jsonc"]);
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.contains(expected), "{}", done.stdout);
+    }
+    // Without one that wrangler finds by itself, the folder is that of all of them.
+    std::fs::rename(folder.join("wrangler.jsonc"), folder.join("wrangler.web.jsonc")).unwrap();
+    let done = thunderhead(&folder, &["run", "."]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+    let both = format!("{}{}", done.stdout, done.stderr);
+    assert!(both.contains("is played with it"), "{both}");
+}
+
+#[test]
 fn without_a_file_of_requests_the_cron_trigger_is_fired_too() {
     let config = r#""name": "hello", "triggers": { "crons": ["5 4 * * *"] }"#;
     let source = "export default { fetch: () => new Response('hi'), scheduled: ({ cron }) => console.log('fired ' + cron) };";

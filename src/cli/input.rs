@@ -11,7 +11,7 @@ use thunderhead_sim::{
     printable,
 };
 
-use super::worker::Named;
+use super::worker::{self, Named};
 use super::{CliError, Given, model};
 use crate::bodies;
 use crate::playable::{self, Playable};
@@ -68,7 +68,7 @@ pub fn ready<'a>(
 
 /// The system that a script names, or the folder itself; none if it cannot be read, which is told when it is played.
 pub fn named(path: &Path) -> Option<Named> {
-    if path.is_dir() {
+    if worker::is_named_by(path) {
         return path.to_str().map(Named::new);
     }
     let name = script(path).ok()?.script.system;

@@ -25,7 +25,7 @@ pub struct Args {
 }
 
 pub fn run(given: Given, args: &Args) -> Result<Answer, CliError> {
-    if args.scenario.file.is_dir() {
+    if worker::is_named_by(&args.scenario.file) {
         let loaded = given.workers.first();
         let loaded =
             loaded.ok_or_else(|| CliError::Input("the folder has no readable name".into()))?;

@@ -9,6 +9,16 @@ use thunderhead_sim::{ClientRequest, Cloud, Trace};
 #[derive(Debug)]
 pub enum Worker {}
 
+/// The configuration of a Worker, of which there is none.
+#[derive(Debug)]
+pub enum Config {}
+
+impl Config {
+    pub fn is_one(_path: &Path) -> bool {
+        false
+    }
+}
+
 impl Worker {
     pub fn load(folder: &Path, _environment: Option<&str>) -> Result<Worker, String> {
         let folder = folder.display();

@@ -10,10 +10,10 @@ use thunderhead_sim::{
     simulate,
 };
 #[cfg(feature = "workers")]
-use thunderhead_workers::Worker;
+use thunderhead_workers::{Config, Worker};
 
 #[cfg(not(feature = "workers"))]
-use super::without_workers::Worker;
+use super::without_workers::{Config, Worker};
 use super::{Answer, CliError, input};
 
 /// The name of the environment when no argument names one, as wrangler has it.
@@ -32,7 +32,12 @@ pub struct Loaded {
     environment: Option<String>,
 }
 
-/// A Worker as a command or a script names it: a folder, and an environment behind it if it has one.
+/// Whether a path names a Worker: a folder does, or a configuration of wrangler's.
+pub fn is_named_by(path: &Path) -> bool {
+    path.is_dir() || Config::is_one(path)
+}
+
+/// A Worker as a command or a script names it: a folder or a configuration, and an environment behind it if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The name as it is written.
@@ -48,13 +53,13 @@ impl Named {
         Named { name: name.into(), home: None, environment: None }
     }
 
-    /// The folder and the environment, if there is such a folder.
+    /// The folder or the configuration, and the environment, if there is such a Worker.
     fn place(&self) -> Option<(PathBuf, Option<String>)> {
         let folder = |name: &str| {
             let home = self.home.iter().map(|home| home.join(name));
             let folder =
                 |path: PathBuf| if path.as_os_str().is_empty() { ".".into() } else { path };
-            home.map(folder).chain([PathBuf::from(name)]).find(|path| path.is_dir())
+            home.map(folder).chain([PathBuf::from(name)]).find(|path| is_named_by(path))
         };
         if let Some(found) = folder(&self.name) {
             return Some((found, self.environment.clone()));
@@ -63,7 +68,7 @@ impl Named {
         Some((folder(name)?, Some(environment.into())))
     }
 
-    /// Loads the Worker, if the name is that of a folder.
+    /// Loads the Worker, if the name is that of one.
     pub fn load(&self, taken: &[&System]) -> Result<Option<Loaded>, CliError> {
         let Some((folder, asked)) = self.place() else { return Ok(None) };
         let usual = || std::env::var(ENVIRONMENT).ok().filter(|name| !name.is_empty());
@@ -261,6 +266,8 @@ impl Answered {
         let request = match method {
             // The path of a trigger is the trigger.
             "SCHEDULED" => format!("{method} {}", path.trim_start_matches('/').replace('+', " ")),
+            // That of a message has its sender and its recipient.
+            "EMAIL" => format!("{method} {}", path.trim_start_matches('/').replacen('/', " ", 1)),
             _ => format!("{method} {path}"),
         };
         match outcome {
@@ -269,13 +276,17 @@ impl Answered {
                 let broken = streamed.as_ref().is_some_and(|(_, broken)| *broken);
                 let bytes = streamed.map_or_else(|| response.body.clone(), |(bytes, _)| bytes);
                 let body = bytes.text().map(str::to_string);
+                let status = match response.headers.get("location") {
+                    Some(location) => format!("{} location {location}", response.status),
+                    None => response.status.to_string(),
+                };
                 let mut shown = body.clone().unwrap_or_else(|| format!("{} bytes", bytes.len()));
                 if broken {
                     shown += " (broken off)";
                 }
                 Answered {
                     request,
-                    answer: format!("{} {shown}", response.status).trim_end().into(),
+                    answer: format!("{status} {shown}").trim_end().into(),
                     status: Some(response.status),
                     body,
                     said: call.map(|call| said(trace, call)).unwrap_or_default(),

@@ -1,9 +1,10 @@
 // `env`, from what the configuration declares.
 import { D1Database } from "thunderhead:d1";
+import { SendEmail } from "thunderhead:email";
 import { KvNamespace } from "thunderhead:kv";
 import { DurableObjectNamespace } from "thunderhead:object";
 import { WorkerQueue } from "thunderhead:queue";
-import { AnalyticsEngineDataset, RateLimit, SendEmail } from "thunderhead:small_bindings";
+import { AnalyticsEngineDataset, RateLimit } from "thunderhead:small_bindings";
 import { R2Bucket } from "thunderhead:r2";
 import { serviceOf } from "thunderhead:service";
 import { Workflow } from "thunderhead:workflow";

@@ -169,9 +169,22 @@ function timingSafeEqual(one, two) {
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
 }
 
+const HASHES = ["SHA-1", "SHA-256", "SHA-384", "SHA-512"];
+
+// What a new key of RSA is for, and with which digest: a key keeps both.
+function checkRsa(name, algorithm, usages) {
+  if (algorithm.hash === undefined) throw new TypeError('Missing field "hash" in "algorithm".');
+  if (!HASHES.includes(nameOf(algorithm.hash))) throw notSimulated(`generateKey with ${name} and ${nameOf(algorithm.hash)}`, `${HASHES.join(", ")} are`);
+  const [open, secret] = name === "RSA-OAEP" ? [["encrypt", "wrapKey"], ["decrypt", "unwrapKey"]] : [["verify"], ["sign"]];
+  const other = usages.find((usage) => ![...open, ...secret].includes(usage));
+  if (other !== undefined) throw new DOMException(`A key of ${algorithm.name} cannot be used for "${other}".`, "SyntaxError");
+  if (!secret.some((usage) => usages.includes(usage))) throw new DOMException("Usages cannot be empty when creating a private key.", "SyntaxError");
+}
+
 async function generateKey(algorithm, extractable, usages) {
   const name = need([...SECRETS.filter((secret) => !["PBKDF2", "HKDF"].includes(secret)), ...PAIRS], algorithm, "generateKey");
   if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
+  if (name.startsWith("RSA")) checkRsa(name, algorithm, usages);
   const { privateKey, publicKey } = generatePair(name, algorithm, random);
   const given = typeof algorithm === "string" ? { name } : algorithm;
   const mine = ["sign", "deriveBits", "deriveKey", "decrypt", "unwrapKey"].filter((usage) => usages.includes(usage));

@@ -5,9 +5,10 @@ import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClo
 import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
+import { ForwardableEmailMessage, rejectionOf } from "thunderhead:email";
 import * as events from "thunderhead:events";
 import { HTMLRewriter } from "thunderhead:html_rewriter";
-import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, fetch } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
 import { delivered, handed } from "thunderhead:queue";
@@ -23,12 +24,13 @@ import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
 import { URLPattern } from "thunderhead:url_pattern";
 import { WebSocket, WebSocketPair, WebSocketRequestResponsePair, endInvocation, keptOpenBy, sendAway, socketAt } from "thunderhead:web_socket";
-import { Intl, missing } from "thunderhead:missing";
+import { Intl } from "thunderhead:intl";
+import { missing } from "thunderhead:missing";
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
-const { SimulatedDate, random, ...timers } = time;
+const { SimulatedDate, inUse, random, ...timers } = time;
 const globals = { ...events, ...streams, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
 Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
 Object.assign(globals, { HTMLRewriter, Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
@@ -169,7 +171,9 @@ const handlers = {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
     const { headers: visible, body } = withoutStream(headers, bytes);
-    const request = new Request(address, { method, headers: visible, body: method === "GET" || method === "HEAD" ? null : body });
+    // A request of another Worker comes from a program and not from a client.
+    const cf = inside ? undefined : cfOfClient();
+    const request = new Request(address, { method, headers: visible, body: method === "GET" || method === "HEAD" ? null : body, cf });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
     return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
@@ -179,6 +183,11 @@ const handlers = {
   },
   async scheduled(invocation, { cron, scheduledTime }) {
     await handler(invocation, "scheduled")(new ScheduledController(cron, scheduledTime ?? natives.now(), {}));
+  },
+  async email(invocation, { from, to, headers }, bytes) {
+    const message = new ForwardableEmailMessage(from, to, headers, bytes);
+    await handler(invocation, "email")(message);
+    return { json: stringify({ rejected: rejectionOf(message) }) };
   },
   async rpc(invocation, { object: number, method, args }) {
     const object = objects.get(number);
@@ -226,6 +235,7 @@ async function run(invocation, kind, argument, bytes) {
   const given = [];
   waiting.set(invocation, given);
   current = invocation;
+  const over = inUse();
   try {
     const returned = await handlers[kind](invocation, argument, bytes);
     const open = [...sentBy(invocation), ...(returned?.open ? [returned.open] : [])];
@@ -237,12 +247,13 @@ async function run(invocation, kind, argument, bytes) {
   }
   if (given.length) await afterwards(invocation, given);
   else waiting.delete(invocation);
+  over();
   if (!HANDLERS.includes(kind)) return;
   endInvocation(invocation);
   endStreams(invocation);
 }
 
-const HANDLERS = ["fetch", "queue", "scheduled"];
+const HANDLERS = ["fetch", "queue", "scheduled", "email"];
 const has = (target, name) => typeof target?.[name] === "function";
 
 export const hooks = {

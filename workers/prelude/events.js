@@ -99,7 +99,7 @@ export class AbortSignal extends EventTarget {
   static timeout(ms) {
     const signal = new AbortSignal(make);
     const timedOut = () => signal[make](new DOMException("The operation was aborted due to timeout", "TimeoutError"));
-    beginCancellable("sleep", Math.max(0, Math.trunc(ms)), timedOut);
+    beginCancellable("deadline", Math.max(0, Math.trunc(ms)), timedOut);
     return signal;
   }
   static any(signals) {

@@ -1,6 +1,7 @@
 // Headers, bodies, requests and responses.
 import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
+import { read } from "thunderhead:data_url";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { withStream, withoutStream } from "thunderhead:streamed";
@@ -12,11 +13,14 @@ export class Headers {
   #values = new Map();
   constructor(init) {
     if (init === undefined || init === null) return;
-    const pairs = typeof init[Symbol.iterator] === "function" ? init : Object.entries(init);
-    for (const pair of pairs) {
-      const [name, value, ...more] = pair;
-      if (value === undefined || more.length) throw new TypeError("To initialize a Headers object from a sequence, each inner sequence must have exactly two elements.");
-      this.append(name, value);
+    if (typeof init[Symbol.iterator] !== "function") {
+      for (const [name, value] of Object.entries(init)) this.append(name, value);
+      return;
+    }
+    for (const pair of init) {
+      const elements = typeof pair === "string" ? [] : [...pair];
+      if (elements.length !== 2) throw new TypeError("To initialize a Headers object from a sequence, each inner sequence must have exactly two elements.");
+      this.append(elements[0], elements[1]);
     }
   }
   append(name, value) {
@@ -272,7 +276,8 @@ function methodOf(given) {
 const REDIRECT = 'Invalid redirect value, must be one of "follow" or "manual" ("error" won\'t be implemented since it does not make sense at the edge; use "manual" and check the response status code).';
 
 export class Request extends Body {
-  constructor(input, init = {}) {
+  constructor(input, init) {
+    init ??= {};
     const from = input instanceof Request ? input : undefined;
     if (from?.bodyUsed && !init.body) throw new TypeError("Cannot reconstruct a Request with a used body.");
     super(init.body ?? from?.taken() ?? null);
@@ -381,5 +386,29 @@ export async function exchange(request, to, { streams = false } = {}) {
   }
 }
 
-// Sends a request to the host in its address.
-export const fetch = (input, init) => exchange(new Request(input, init), ({ headers }) => ({ headers: [...headers] }));
+// The answer of an address that carries its data. Nothing leaves the Worker for it.
+function carried(request) {
+  request.signal.throwIfAborted();
+  const { url } = request;
+  const { type, bytes } = read(url);
+  return Object.assign(new Response(request.method === "HEAD" ? null : bytes, { headers: { "content-type": type } }), { url });
+}
+
+// Sends a request to the host in its address. A mistake in what is given is told by the promise.
+export function fetch(input, init) {
+  try {
+    const request = new Request(input, init);
+    if (request.url.startsWith("data:")) return Promise.resolve(carried(request));
+    return exchange(request, ({ headers }) => ({ headers: [...headers] }));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+// What the platform knows of a client: all of them are where the local runtime says that they are. Every request has its own.
+export const cfOfClient = () => ({
+  ...{ asn: 395747, asOrganization: "Cloudflare", colo: "DFW", city: "Austin", region: "Texas", regionCode: "TX", metroCode: "635", postalCode: "78701" },
+  ...{ country: "US", continent: "NA", timezone: "America/Chicago", latitude: "30.27130", longitude: "-97.74260" },
+  ...{ clientTcpRtt: 0, clientTrustScore: 99, httpProtocol: "HTTP/1.1", requestPriority: "weight=192;exclusive=0", edgeRequestKeepAliveStatus: 0 },
+  ...{ tlsCipher: "AEAD-AES128-GCM-SHA256", tlsVersion: "TLSv1.3" },
+});

@@ -4,7 +4,7 @@ import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
 import { CURVES, isOn, isSigned, multiply, secretFrom, signed, toBytes, toNumber } from "thunderhead:curve";
 import * as der from "thunderhead:der";
-import { numbers, signedWithPss } from "thunderhead:rsa";
+import { nextPrivateKey, numbers, signedWithPss } from "thunderhead:rsa";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
 import { publicHalf, shared } from "thunderhead:x25519";
 
@@ -94,8 +94,7 @@ export function described(name, algorithm, { bytes }) {
 
 // Both halves of a new key.
 export function generatePair(name, algorithm, random) {
-  if (isRsa(name)) throw new DOMException(`crypto.subtle.generateKey with ${name} is not simulated: import a key.`, "NotSupportedError");
-  const secret = isPlain(name) ? random(32) : toBytes(secretFrom(curveOf(algorithm), random(curveOf(algorithm).size + 16)), curveOf(algorithm).size);
+  const secret = isRsa(name) ? nextPrivateKey(algorithm) : isPlain(name) ? random(32) : toBytes(secretFrom(curveOf(algorithm), random(curveOf(algorithm).size + 16)), curveOf(algorithm).size);
   return { privateKey: { type: "private", bytes: secret }, publicKey: { type: "public", bytes: publicOf(name, algorithm, secret) } };
 }
 

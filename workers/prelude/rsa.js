@@ -1,14 +1,55 @@
-// RSA where the host has none that gives the same answer every time: OAEP, and signing with PSS (RFC 8017).
+// RSA where the host has none that gives the same answer every time: new keys, OAEP, and signing with PSS (RFC 8017).
 import natives from "thunderhead:natives";
 import { toBytes, toNumber } from "thunderhead:curve";
 import * as der from "thunderhead:der";
 import { DOMException } from "thunderhead:dom_exception";
-import { concat } from "thunderhead:text";
+import { PRIMES } from "thunderhead:rsa_keys";
+import { concat, fromBase64Url, fromHex } from "thunderhead:text";
 
 // The numbers of a key of RSA; a private one begins with its version.
 export function numbers(key) {
   const all = der.parts(der.parts(key)[0].bytes).map(({ bytes }) => der.plain(bytes));
   return all.length > 2 ? all.slice(1, 9) : all;
+}
+
+const numberBytes = (number) => {
+  const digits = number.toString(16);
+  return fromHex(digits.padStart(digits.length + (digits.length % 2), "0"));
+};
+
+function inverse(value, by) {
+  let [a, b, x, y] = [value % by, by, 1n, 0n];
+  while (a > 1n) {
+    const times = b / a;
+    [a, b, x, y] = [b - times * a, a, y - times * x, x];
+  }
+  return x < 0n ? x + by : x;
+}
+
+const EXPONENT = 65537n;
+
+// All numbers of a key that has these primes, as PKCS #1 writes them.
+function privateKeyOf(p, q) {
+  const d = inverse(EXPONENT, (p - 1n) * (q - 1n));
+  const all = [0n, p * q, EXPONENT, d, p, q, d % (p - 1n), d % (q - 1n), inverse(q, p)];
+  return der.part(der.SEQUENCE, ...all.map((number) => der.integer(numberBytes(number))));
+}
+
+// How many keys of each length were given already.
+const given = {};
+
+// A key of that length. The keys are fixed (`rsa_keys` says why) and are given in turn, so that two that are made one after the other differ.
+export function nextPrivateKey({ modulusLength, publicExponent }) {
+  const known = Object.hasOwn(PRIMES, modulusLength) ? PRIMES[modulusLength] : undefined;
+  const exponent = ArrayBuffer.isView(publicExponent) ? toNumber(publicExponent.slice().buffer) : undefined;
+  if (exponent === undefined) throw new TypeError('Missing field "publicExponent" in "algorithm".');
+  if (!known || exponent !== EXPONENT) {
+    const asked = `${modulusLength} bits and the public exponent ${exponent}`;
+    throw new DOMException(`crypto.subtle.generateKey of RSA with ${asked} is not simulated; ${Object.keys(PRIMES).join(", ")} bits with 65537 are.`, "NotSupportedError");
+  }
+  const at = given[modulusLength] ?? 0;
+  given[modulusLength] = at + 1;
+  return privateKeyOf(...known[at % known.length].map((prime) => toNumber(fromBase64Url(prime))));
 }
 
 function power(base, exponent, modulus) {

@@ -64,6 +64,15 @@ class Client {
   scheduled(cron) {
     this.#sent.push({ at: this.#now, method: "SCHEDULED", path: String(cron), headers: [], body: "" });
   }
+  email({ from, to, headers = {}, text = "" }) {
+    const wrong = [from, to].find((address) => !/^[^@\s/]+@[^@\s/]+$/.test(address));
+    if (wrong !== undefined) throw new TypeError(`\`${wrong}\` is no address of mail`);
+    // What every message has, also when the workload does not say it.
+    const usual = new Map([["from", from], ["to", to], ["message-id", `<${this.#sent.length + 1}@${from.split("@")[1]}>`]]);
+    const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
+    const pairs = [...new Map([...usual, ...given])];
+    this.#sent.push({ at: this.#now, method: "EMAIL", path: `/${from}/${to}`, headers: pairs, body: String(text) });
+  }
   // Long after the storm, when everything is at rest.
   afterwards() {
     this.#now += 2 * UNITS.h;

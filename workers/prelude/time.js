@@ -42,8 +42,29 @@ const milliseconds = (value) => {
   return number > 0 ? Math.min(number, 2 ** 31 - 1) : 0;
 };
 
+// An object that nobody has asked for so long is removed from memory by the platform, and its timers with it.
+const IDLE_MS = 140_000;
+let uses = 0;
+let lastUse = 0;
+// What begins again when the object is asked again: its constructor would begin it then.
+let paused = [];
+
+// Says that something uses the program, until the function is called that it returns.
+export function inUse() {
+  uses++;
+  const waiting = paused;
+  paused = [];
+  for (const again of waiting) again();
+  return () => {
+    uses--;
+    lastUse = now();
+  };
+}
+
+const isGone = () => uses === 0 && now() - lastUse > IDLE_MS;
+
 export function setTimeout(callback, delay, ...args) {
-  return beginCancellable("sleep", milliseconds(delay), () => callback(...args));
+  return beginCancellable("sleep", milliseconds(delay), () => isGone() || callback(...args));
 }
 
 export const clearTimeout = (id) => cancel(id);
@@ -54,17 +75,14 @@ export const clearImmediate = clearTimeout;
 const intervals = new Map();
 
 export function setInterval(callback, delay, ...args) {
-  const again = () => {
-    intervals.set(first, beginCancellable("sleep", Math.max(1, milliseconds(delay)), () => {
-      again();
-      callback(...args);
-    }));
-  };
-  let first;
-  first = beginCancellable("sleep", Math.max(1, milliseconds(delay)), () => {
+  const begun = () => beginCancellable("sleep", Math.max(1, milliseconds(delay)), fired);
+  const again = () => void (intervals.has(first) && intervals.set(first, begun()));
+  const fired = () => {
+    if (isGone()) return void paused.push(again);
     again();
     callback(...args);
-  });
+  };
+  const first = begun();
   intervals.set(first, first);
   return first;
 }

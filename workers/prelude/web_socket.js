@@ -6,6 +6,7 @@ import { decode, encode } from "thunderhead:clone";
 import { Blob, receiveSocketsWith } from "thunderhead:http";
 import { begin } from "thunderhead:operation";
 import { bufferOf } from "thunderhead:text";
+import { inUse } from "thunderhead:time";
 
 const READY = { CONNECTING: 0, OPEN: 1, CLOSING: 2, CLOSED: 3 };
 const LOST = 1006;
@@ -68,6 +69,9 @@ export class WebSocket extends EventTarget {
     this.#use = "read";
     readHere(this);
     this.#closed = this.#read();
+    // An object stays in memory while it reads.
+    const over = inUse();
+    this.#closed.then(over, over);
   }
   async #read() {
     for (;;) {

@@ -147,7 +147,7 @@ impl App {
         }
         if self.exports.handlers.is_empty() {
             return Err(format!(
-                "{main}: the default export has no handler: none of `fetch`, `queue` and `scheduled`"
+                "{main}: the default export has no handler: none of `fetch`, `queue`, `scheduled` and `email`"
             ));
         }
         Ok(())

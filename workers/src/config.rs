@@ -6,7 +6,8 @@ mod stores;
 mod workflows;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use objects::{Migration, Object, Objects};
 use queues::Queues;
@@ -46,6 +47,7 @@ pub struct Config {
     migrations: Vec<Migration>,
     pub(crate) compatibility_flags: Vec<String>,
     pub(crate) vars: BTreeMap<String, Value>,
+    pub(crate) secrets: Secrets,
     pub(crate) triggers: Triggers,
     /// Whether the main module is taken as it is.
     pub(crate) no_bundle: bool,
@@ -99,6 +101,13 @@ pub(crate) struct SimpleLimit {
     pub(crate) period: u64,
 }
 
+/// The secrets that it cannot do without.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Secrets {
+    pub(crate) required: Vec<String>,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Service {
     pub(crate) binding: String,
@@ -111,9 +120,39 @@ pub(crate) struct Service {
 const NAMES: [&str; 3] = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 impl Config {
-    /// Whether there is a file in a folder.
-    pub fn is_in(folder: &Path) -> bool {
+    /// Whether there is a file in a folder that wrangler finds by itself.
+    pub(crate) fn is_in(folder: &Path) -> bool {
         NAMES.iter().any(|name| folder.join(name).is_file())
+    }
+
+    /// Whether a path is that of a configuration: `wrangler.jsonc`, or another one that wrangler is told of, such as
+    /// `wrangler.consumer.jsonc`.
+    pub fn is_one(path: &Path) -> bool {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let kinds = [".json", ".jsonc", ".toml"];
+        name.starts_with("wrangler")
+            && kinds.iter().any(|kind| name.ends_with(kind))
+            && path.is_file()
+    }
+
+    /// The configurations in a folder: the one that wrangler finds by itself, and then those that it is told of.
+    pub(crate) fn all_in(folder: &Path) -> Vec<PathBuf> {
+        let first = NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let is_other =
+            |path: &PathBuf| Config::is_one(path) && NAMES.iter().all(|name| !path.ends_with(name));
+        let mut others: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_other).collect();
+        others.sort();
+        first.into_iter().chain(others).collect()
+    }
+
+    /// The folder of a Worker that is named by its folder or by its configuration.
+    pub(crate) fn folder(place: &Path) -> &Path {
+        match place.parent().filter(|_| place.is_file()) {
+            Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+            Some(folder) => folder,
+            None => place,
+        }
     }
 
     /// The workflows that are its own.
@@ -158,29 +197,27 @@ impl Config {
         namespace
     }
 
-    /// Reads the file in a folder, for an environment if one is named.
-    pub fn read(folder: &Path, environment: Option<&str>) -> Result<Config, String> {
-        for name in NAMES {
-            let path = folder.join(name);
-            let text = match std::fs::read_to_string(&path) {
-                Ok(text) => text,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(format!("{}: {error}", path.display())),
-            };
-            let told = |why| format!("{}: {why}", path.display());
-            // What the template generator fills in.
-            let text = text.replace("<WORKER_NAME>", "worker");
-            let mut config = Config::parse_for(name, &text, environment).map_err(told)?;
-            config.vars.extend(secrets::read(folder, environment));
-            config.d1_migrations = migrations::read(folder, &config)?;
-            config.serve_files(folder);
-            return Ok(config);
-        }
-        Err(format!(
-            "{}: there is no {}, which says what the Worker is",
-            folder.display(),
-            NAMES.join(", ")
-        ))
+    /// Reads a file, or the one in a folder, for an environment if one is named.
+    pub fn read(place: &Path, environment: Option<&str>) -> Result<Config, String> {
+        let folder = Config::folder(place);
+        let path = match place.is_file() {
+            true => Some(place.to_path_buf()),
+            false => NAMES.iter().map(|name| folder.join(name)).find(|path| path.exists()),
+        };
+        let path = path.ok_or_else(|| {
+            let (folder, names) = (folder.display(), NAMES.join(", "));
+            format!("{folder}: there is no {names}, which says what the Worker is")
+        })?;
+        let told = |why: String| format!("{}: {why}", path.display());
+        let text = std::fs::read_to_string(&path).map_err(|error| told(error.to_string()))?;
+        // What the template generator fills in.
+        let text = text.replace("<WORKER_NAME>", "worker");
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or(NAMES[0]);
+        let mut config = Config::parse_for(name, &text, environment).map_err(told)?;
+        config.vars.extend(secrets::read(folder, environment));
+        config.d1_migrations = migrations::read(folder, &config)?;
+        config.serve_files(folder);
+        Ok(config)
     }
 
     /// That of a module that is no Worker.
@@ -224,6 +261,9 @@ impl Config {
         config.main = config.main.trim_start_matches("./").into();
         if config.name.is_empty() {
             config.name = "worker".into();
+        }
+        for bucket in &mut config.r2_buckets {
+            bucket.name_after(&config.name);
         }
         config.file = name.into();
         config.noticed = noticed;

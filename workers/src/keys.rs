@@ -66,7 +66,7 @@ const WITHOUT: [(&str, &str); 6] = [
 ];
 
 /// The keys that are read.
-const READ: [&str; 20] = [
+const READ: [&str; 21] = [
     "alias",
     "analytics_engine_datasets",
     "assets",
@@ -82,6 +82,7 @@ const READ: [&str; 20] = [
     "r2_notifications",
     "ratelimits",
     "rules",
+    "secrets",
     "services",
     "triggers",
     "vars",
@@ -111,6 +112,10 @@ impl Config {
             self.noticed.iter().map(|noticed| format!("{}: {noticed}", self.file)).collect();
         notes.extend(self.missing().iter().map(|(name, what)| {
             format!("`{name}` is a binding of {what}, which is not simulated: its calls throw")
+        }));
+        let unset = self.secrets.required.iter().filter(|name| !self.vars.contains_key(*name));
+        notes.extend(unset.map(|name| {
+            format!("the secret `{name}` is required and not set: write `{name}=…` into .dev.vars")
         }));
         for key in self.others.keys() {
             let file = &self.file;

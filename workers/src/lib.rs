@@ -43,6 +43,7 @@ mod bindings;
 mod code;
 mod common_js;
 mod config;
+mod email;
 mod environment;
 mod esbuild;
 mod failure;

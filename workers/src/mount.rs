@@ -1,5 +1,5 @@
-//! A Worker on a cloud. Its handlers for requests, queues and cron triggers are hosts of their own with fates of their
-//! own, as isolates of a Worker are; so is every object and every instance of a workflow.
+//! A Worker on a cloud. Its handlers for requests, queues, cron triggers and mail are hosts of their own with fates of
+//! their own, as isolates of a Worker are; so is every object and every instance of a workflow.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +15,7 @@ use thunderhead_sim::workflow::WorkflowEvent;
 use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step, WEBSOCKET};
 
 use crate::app::App;
+use crate::email;
 use crate::failure::Thrown;
 use crate::invocation::{Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
@@ -23,6 +24,10 @@ use crate::platform::{Isolates, Platform};
 
 /// The address of a Worker for requests that name no host: that of `wrangler dev`.
 const ADDRESS: &str = "localhost:8787";
+
+/// How many alarms go off when nothing else is left to happen. A Worker may sweep every hour for ever; what it does with
+/// so many alarms is enough to judge it by.
+const MOST_ALARMS: u32 = 100;
 
 /// What a client sends with the request that opens a WebSocket.
 const HANDSHAKE: [(&str, &str); 4] = [
@@ -92,8 +97,12 @@ impl App {
         if self.config().files.directory().is_some() {
             let files = self.config().files.clone();
             cloud.outside(&self.config().assets_host(), move |_, request| {
-                let response = files.answer(&request);
-                async move { Ok(response) }
+                // A call of the binding is a request with the name of the method.
+                let response = match &*request.method {
+                    "RPC" => Err(Error::no_method(request.path.trim_start_matches('/'))),
+                    _ => Ok(files.answer(&request)),
+                };
+                async move { response }
             });
         }
         let consumers = &self.config().queues.consumers;
@@ -111,6 +120,11 @@ impl App {
             let cron = cloud.worker(&self.cron());
             cron.fetch(move |env, request| tick(lives.clone(), env, request));
         }
+        if self.handles("email") {
+            let lives = Lives::new(self.isolates(platform));
+            let mail = cloud.worker(&self.mail());
+            mail.fetch(move |env, request| deliver(lives.clone(), env, request));
+        }
     }
 
     fn isolates(self: &Arc<App>, platform: &Platform) -> Isolates {
@@ -126,10 +140,16 @@ impl App {
     pub fn cron(&self) -> String {
         format!("{}-scheduled", self.name())
     }
+
+    /// The name of the host that its mail is sent to.
+    pub fn mail(&self) -> String {
+        format!("{}-email", self.name())
+    }
 }
 
 /// Adds several Workers, which may be bound to each other and share what they are bound to.
 pub fn mount(apps: &[Arc<App>], cloud: &mut Cloud) {
+    cloud.rest_after_alarms(MOST_ALARMS);
     services(apps, &Platform::Production, cloud);
     apps.iter().for_each(|app| app.mount_on(&Platform::Production, cloud));
 }
@@ -303,6 +323,16 @@ async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Erro
         background.await?;
     }
     Ok(Response::new(200, ""))
+}
+
+async fn deliver(lives: Lives, env: Env, request: Request) -> Result<Response, Error> {
+    let returned = lives.call(&env, email::call(&request)).await;
+    let returned = returned.map_err(|thrown| thrown.uncaught(&env))?;
+    // The sender does not wait for it. Its failure has been logged.
+    if let Some(background) = returned.background {
+        env.wait_until(async move { background.await.or(Ok(())) });
+    }
+    email::answer(&returned.json)
 }
 
 async fn run(

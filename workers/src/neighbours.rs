@@ -1,6 +1,6 @@
 //! Several Workers: those that one is bound to, found by their names in the folders nearby.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use crate::config::Config;
@@ -17,12 +17,14 @@ pub struct Found {
     pub config: Config,
 }
 
-/// The Worker in a folder, and then all those that it is bound to, by a service, a class, a workflow or a queue, and
-/// those that they are bound to. A folder without a configuration is that of the Workers below it.
-pub fn read(folder: &Path, environment: Option<&str>) -> Result<Vec<Found>, String> {
-    let mut found = match Config::read(folder, environment) {
+/// The Worker in a folder, or of a configuration, and then all those that it is bound to, by a service, a class, a
+/// workflow or a queue, and those that they are bound to. A folder without a `wrangler.jsonc` is that of the Workers in
+/// it and below it.
+pub fn read(place: &Path, environment: Option<&str>) -> Result<Vec<Found>, String> {
+    let folder = Config::folder(place);
+    let mut found = match Config::read(place, environment) {
         Ok(config) => vec![Found { folder: folder.into(), config }],
-        Err(why) => match Config::is_in(folder) {
+        Err(why) => match place.is_file() || Config::is_in(place) {
             true => return Err(why),
             false => below(folder, environment).filter(|found| !found.is_empty()).ok_or(why)?,
         },
@@ -38,10 +40,11 @@ pub fn read(folder: &Path, environment: Option<&str>) -> Result<Vec<Found>, Stri
             let near = near.get_or_insert_with(|| nearby(folder));
             let place = near.iter().position(|one| wanted.is(&one.config));
             if let Some(place) = place {
-                let Found { folder, .. } = near.swap_remove(place);
+                let Found { folder, config } = near.swap_remove(place);
+                let file = folder.join(&config.file);
                 // This time with all that belongs to it; one that cannot be read is told.
-                let config = Config::read(&folder, environment)
-                    .or_else(|why| environment.map_or(Err(why), |_| Config::read(&folder, None)))?;
+                let config = Config::read(&file, environment)
+                    .or_else(|why| environment.map_or(Err(why), |_| Config::read(&file, None)))?;
                 more.push(Found { folder, config });
             }
         }
@@ -50,6 +53,7 @@ pub fn read(folder: &Path, environment: Option<&str>) -> Result<Vec<Found>, Stri
     }
     let mut configs: Vec<&mut Config> = found.iter_mut().map(|one| &mut one.config).collect();
     link(&mut configs);
+    name_namespaces(&mut configs);
     Ok(found)
 }
 
@@ -58,12 +62,12 @@ pub fn read(folder: &Path, environment: Option<&str>) -> Result<Vec<Found>, Stri
 pub enum Wanted<'a> {
     /// The Worker of that name.
     Worker(&'a str),
-    /// Whoever consumes this queue.
+    /// The Worker that consumes this queue.
     Consumer(&'a str),
 }
 
 impl Wanted<'_> {
-    fn is(&self, config: &Config) -> bool {
+    pub fn is(&self, config: &Config) -> bool {
         match self {
             Wanted::Worker(name) => config.name == *name,
             Wanted::Consumer(queue) => {
@@ -73,13 +77,13 @@ impl Wanted<'_> {
     }
 }
 
-/// The Workers in the folders below one. The first is one that nobody else is bound to: requests are sent to it.
+/// The Workers in a folder and below it. The first is one that nobody else is bound to: requests are sent to it.
 fn below(folder: &Path, environment: Option<&str>) -> Option<Vec<Found>> {
     let mut all = Vec::new();
-    for folder in folders(folder) {
-        if Config::is_in(&folder) {
-            let config = Config::read(&folder, environment).ok()?;
-            all.push(Found { folder, config });
+    for folder in std::iter::once(folder.to_path_buf()).chain(folders(folder)) {
+        for file in Config::all_in(&folder) {
+            let config = Config::read(&file, environment).ok()?;
+            all.push(Found { folder: folder.clone(), config });
         }
     }
     let bound: BTreeSet<String> = all
@@ -96,11 +100,15 @@ fn below(folder: &Path, environment: Option<&str>) -> Option<Vec<Found>> {
 /// The Workers in the folders around one, as far as they can be read.
 fn nearby(folder: &Path) -> Vec<Found> {
     let above = folder.canonicalize().ok().and_then(|folder| Some(folder.parent()?.to_path_buf()));
-    let all =
-        folders(folder).into_iter().chain(above.into_iter().flat_map(|above| folders(&above)));
-    let read = all.filter(|folder| Config::is_in(folder)).filter_map(|folder| {
-        let config = Config::read(&folder, None).ok()?;
-        Some(Found { folder, config })
+    let around = above.into_iter().flat_map(|above| {
+        let within = folders(&above);
+        std::iter::once(above).chain(within)
+    });
+    let all = folders(folder).into_iter().chain(around);
+    let files = all.flat_map(|folder| Config::all_in(&folder));
+    let read = files.filter_map(|file| {
+        let config = Config::read(&file, None).ok()?;
+        Some(Found { folder: Config::folder(&file).into(), config })
     });
     read.collect()
 }
@@ -162,9 +170,46 @@ fn link(configs: &mut [&mut Config]) {
     }
 }
 
+/// Namespaces of KV are called by a binding in place of the digits that the platform has given them, in histories and in
+/// lines that ignore them. The first binding to one decides.
+fn name_namespaces(configs: &mut [&mut Config]) {
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    for config in configs {
+        let worker = config.name.clone();
+        for namespace in config.kv_namespaces.iter_mut().filter(|one| one.is_numbered()) {
+            let taken = names.values().any(|name| *name == namespace.binding);
+            let own = match taken {
+                true => format!("{worker}-{}", namespace.binding),
+                false => namespace.binding.clone(),
+            };
+            let name = names.entry(namespace.namespace().to_string()).or_insert(own);
+            namespace.rename(name.clone());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_namespace_with_an_id_of_digits_is_called_by_its_first_binding() {
+        let bound = |worker: &str, kv: &[(&str, &str)]| {
+            let all = kv.iter().map(|(binding, id)| {
+                format!(r#"{{ "binding": "{binding}", "id": "{}" }}"#, id.repeat(32))
+            });
+            let all: Vec<String> = all.collect();
+            config(&format!(r#""name": "{worker}", "kv_namespaces": [{}]"#, all.join(",")))
+        };
+        let mut front = bound("front", &[("CACHE", "a"), ("AGAIN", "a"), ("USERS", "b")]);
+        let mut back = bound("back", &[("SHARED", "b"), ("CACHE", "c")]);
+        name_namespaces(&mut [&mut front, &mut back]);
+        let names = |config: &Config| -> Vec<String> {
+            config.kv_namespaces.iter().map(|one| one.namespace().to_string()).collect()
+        };
+        assert_eq!(names(&front), ["CACHE", "CACHE", "USERS"]);
+        assert_eq!(names(&back), ["USERS", "back-CACHE"]);
+    }
 
     fn config(text: &str) -> Config {
         Config::parse("wrangler.json", &format!("{{ \"main\": \"a.js\", {text} }}")).unwrap()

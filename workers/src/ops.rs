@@ -28,6 +28,8 @@ pub struct Asked<'a> {
 
 /// The operation of a writer that waits for a word of its reader.
 pub const LISTENS: &str = "listen";
+/// The operation of a signal that aborts others when its time has come. Nobody awaits it.
+pub const DEADLINE: &str = "deadline";
 
 /// Begins the operation called `kind`.
 pub fn begin(
@@ -40,7 +42,7 @@ pub fn begin(
     let asked = Asked { host, pump, json, bytes };
     match kind {
         "ask" => service::ask(asked),
-        "sleep" => sleep(&asked),
+        "sleep" | DEADLINE => sleep(&asked),
         "turn" => Ok(turn(&asked)),
         "fetch" => http::fetch(asked),
         "rpc" => object::rpc(&asked),

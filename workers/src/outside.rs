@@ -11,7 +11,7 @@ use crate::storm_ts::StormTs;
 /// The name of the host that stands for all of them.
 pub const INTERNET: &str = "internet";
 
-/// The host that mail is sent to; `workers/prelude/small_bindings.js` has the same name.
+/// The host that mail is sent to; `workers/prelude/email.js` has the same name.
 const MAIL: &str = "send-email";
 
 /// How long a slow answer takes.

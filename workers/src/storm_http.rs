@@ -2,8 +2,8 @@
 //!
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
-//! later, `### ignore table.column` does not compare a column with the calm, and `SCHEDULED * * * * *` fires a cron
-//! trigger. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a
+//! later, `### ignore table.column` does not compare a column with the calm, `SCHEDULED * * * * *` fires a cron trigger,
+//! and `EMAIL ann@example.com shop@example.com` sends mail. `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `WEBSOCKET /path` opens a
 //! WebSocket; its body has the messages, with lines `===` between them.
 
 mod request;
@@ -37,6 +37,8 @@ pub enum Event {
     Request(Request),
     /// A cron trigger fires.
     Scheduled(String),
+    /// A message comes by mail.
+    Email(Request),
 }
 
 impl Event {
@@ -45,6 +47,7 @@ impl Event {
         match self {
             Event::Request(_) => "fetch",
             Event::Scheduled(_) => "scheduled",
+            Event::Email(_) => "email",
         }
     }
 }
@@ -176,6 +179,7 @@ mod tests {
         assert!(said("GET /\n### after soon\nGET /").contains("`soon` is no time"));
         assert!(said("GET photos").contains("begins with `/`"));
         assert!(said("###\n").contains("there is no request"));
+        assert!(said("GET /\n###\nEMAIL ann").starts_with("line 3: `ann` does not say who"));
         assert!(
             said("WEBSOCKET /room\n\nhi\n=== soon").starts_with("line 4: `=== soon` means nothing")
         );
@@ -191,7 +195,7 @@ mod tests {
             .iter()
             .map(|entry| match &entry.event {
                 Event::Request(request) => request,
-                Event::Scheduled(cron) => panic!("{cron}"),
+                other => panic!("{other:?}"),
             })
             .collect();
         let list = Request::new("GET", "/orders?page=2&sort=asc", "");

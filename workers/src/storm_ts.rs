@@ -13,7 +13,9 @@ use thunderhead_sim::{Error, Request, Response, Rng, Time, Trace};
 use crate::app;
 use crate::code::Code;
 use crate::config::Config;
+use crate::email::EMAIL;
 use crate::isolate::Isolate;
+use crate::storm_http::Event;
 use crate::view;
 
 /// The names of the file, in the order in which they are looked for.
@@ -64,9 +66,13 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// Whether a cron trigger fires, which is the path then.
-    pub fn is_scheduled(&self) -> bool {
-        self.method == "SCHEDULED"
+    /// What happens. The path of a cron trigger is the trigger.
+    pub fn event(&self) -> Event {
+        match &*self.method {
+            "SCHEDULED" => Event::Scheduled(self.path.clone()),
+            EMAIL => Event::Email(self.request()),
+            _ => Event::Request(self.request()),
+        }
     }
 
     /// When it is sent.
@@ -244,6 +250,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::email;
     use crate::files::Files;
     use crate::rules::Rules;
     use crate::sources::Sources;
@@ -268,6 +275,7 @@ mod tests {
                  client.put(`/${rng.pick(['a', 'b'])}`, { n: rng.int(1, 1000000) });
                  await client.sleep('3s');
                  client.scheduled('* * * * *');
+                 client.email({ from: 'ann@a.example', to: 'bob@b.example', headers: { Subject: 'tea' }, text: 'hi' });
                  client.afterwards();
                  client.get('/', undefined, { headers: { 'x-y': 1 } });
                },
@@ -279,8 +287,21 @@ mod tests {
         assert_ne!(drawn(7), drawn(8));
         let sent = drawn(7);
         let times: Vec<u64> = sent.iter().map(|sent| sent.at).collect();
-        assert_eq!(times, [0, 3_000, 7_203_000]);
-        assert!(sent[1].is_scheduled() && sent[1].path == "* * * * *");
+        assert_eq!(times, [0, 3_000, 3_000, 7_203_000]);
+        assert_eq!(sent[1].event(), Event::Scheduled("* * * * *".into()));
+        let mut headers = thunderhead_sim::Headers::default();
+        headers.append("subject", "tea");
+        let mail = email::request("ann@a.example bob@b.example", headers, "hi", 3).unwrap();
+        let Event::Email(sent_mail) = sent[2].event() else { panic!("{sent:?}") };
+        assert_eq!((&sent_mail.path, &sent_mail.body), (&mail.path, &mail.body));
+        let sorted = |request: &Request| {
+            request
+                .headers
+                .iter()
+                .map(|(name, value)| format!("{name}: {value}"))
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(sorted(&sent_mail), sorted(&mail), "both files write the same message");
         let put = sent[0].request();
         assert_eq!(put.headers.get("content-type"), Some("application/json"));
         assert!(put.body.text().unwrap().starts_with("{\"n\":"), "{put}");

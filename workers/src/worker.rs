@@ -7,10 +7,13 @@ use std::time::Duration;
 
 use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
 use thunderhead_sim::{
-    ClientRequest, Cloud, Rng, Scenario, Source, Tape, Time, Trace, closest, simulate,
+    ClientRequest, Cloud, Headers, Request, Rng, Scenario, Source, Tape, Time, Trace, closest,
+    simulate,
 };
 
 use crate::app::App;
+use crate::config::Config;
+use crate::email;
 use crate::mount;
 use crate::neighbours::{self, Found, Wanted};
 use crate::outside::{INTERNET, Outside};
@@ -55,12 +58,13 @@ pub struct Worker {
 
 impl Worker {
     /// Reads a folder: a configuration of wrangler's, the files that it names, and `storm.http` if there is one. The
-    /// error says what keeps the Worker from running.
-    pub fn load(folder: &Path, environment: Option<&str>) -> Result<Worker, String> {
+    /// place may also be the configuration. The error says what keeps the Worker from running.
+    pub fn load(place: &Path, environment: Option<&str>) -> Result<Worker, String> {
         let mut apps = Vec::new();
-        for Found { folder, config } in neighbours::read(folder, environment)? {
+        for Found { folder, config } in neighbours::read(place, environment)? {
             apps.push(Arc::new(App::of_config(&folder, config)?));
         }
+        let folder = Config::folder(place);
         let path = folder.join(STORM);
         let told = |why: String| format!("{}: {why}", path.display());
         let worker = match std::fs::read_to_string(&path) {
@@ -112,7 +116,7 @@ impl Worker {
         }
         let mut rng = Rng::new(0);
         for sent in if script.has_workload() { script.drawn(&mut rng)? } else { Vec::new() } {
-            let handler = if sent.is_scheduled() { "scheduled" } else { "fetch" };
+            let handler = sent.event().handler();
             if !self.app().handles(handler) {
                 return Err(format!("{file}: the Worker has no `{handler}` handler"));
             }
@@ -165,15 +169,21 @@ impl Worker {
             format!("*{promise}* is not judged, because the calm breaks it: {why}")
         }));
         for app in &self.apps {
-            let unknown = app.config().wanted().into_iter().filter_map(|wanted| match wanted {
-                Wanted::Worker(name) => Some(name),
-                Wanted::Consumer(_) => None,
-            });
-            let unknown: BTreeSet<&str> =
-                unknown.filter(|name| self.apps.iter().all(|app| app.name() != *name)).collect();
-            notes.extend(unknown.into_iter().map(|name| {
-                format!("there is no Worker `{name}` in the folders nearby: calls of it throw")
-            }));
+            let unknown: BTreeSet<String> = app
+                .config()
+                .wanted()
+                .into_iter()
+                .filter(|wanted| !self.apps.iter().any(|app| wanted.is(app.config())))
+                .map(|wanted| match wanted {
+                    Wanted::Worker(name) => format!(
+                        "there is no Worker `{name}` in the folders nearby: calls of it throw"
+                    ),
+                    Wanted::Consumer(queue) => format!(
+                        "no Worker in the folders nearby consumes the queue `{queue}`: its messages stay in it"
+                    ),
+                })
+                .collect();
+            notes.extend(unknown);
         }
         for entry in &self.storm.entries {
             if let Event::Scheduled(cron) = &entry.event
@@ -273,11 +283,7 @@ impl Worker {
     }
 
     fn scripted_request(&self, sent: &Sent) -> ClientRequest {
-        let event = match sent.is_scheduled() {
-            true => Event::Scheduled(sent.path.clone()),
-            false => Event::Request(sent.request()),
-        };
-        self.sent(&Entry { after: None, event, line: 0 }, sent.at())
+        self.sent(&Entry { after: None, event: sent.event(), line: 0 }, sent.at())
     }
 
     /// Every request of the file once, each as long after the one before it as the file says, or else long after it.
@@ -326,11 +332,14 @@ impl Worker {
     }
 
     fn sent(&self, entry: &Entry, at: Time) -> ClientRequest {
+        let tried_again = |request: &Request, to: &str| ClientRequest {
+            request: request.clone(),
+            to: Some(to.into()),
+            ..ClientRequest::new(at, "", "", "").retried(RETRIES)
+        };
         match &entry.event {
-            Event::Request(request) => {
-                let (request, to) = (request.clone(), Some(self.app().name().into()));
-                ClientRequest { request, to, ..ClientRequest::new(at, "", "", "").retried(RETRIES) }
-            }
+            Event::Request(request) => tried_again(request, self.app().name()),
+            Event::Email(request) => tried_again(request, &self.app().mail()),
             // A trigger that is missed is not tried again: see `next_firings`.
             Event::Scheduled(cron) => {
                 let path = format!("/{}", cron.replace(' ', "+"));
@@ -375,9 +384,14 @@ fn usual(app: &App) -> Result<Storm, String> {
         let cron = crons.first().cloned().unwrap_or_else(|| "* * * * *".into());
         storm.entries.push(Entry { after: None, event: Event::Scheduled(cron), line: 1 });
     }
+    if app.handles("email") && storm.entries.is_empty() {
+        let request =
+            email::request("ann@example.com worker@example.com", Headers::default(), "", 1)?;
+        storm.entries.push(Entry { after: None, event: Event::Email(request), line: 1 });
+    }
     if storm.entries.is_empty() {
         return Err(
-            "the Worker has no `fetch` and no `scheduled` handler, so there is nothing to send it"
+            "the Worker has no `fetch`, no `scheduled` and no `email` handler, so there is nothing to send it"
                 .into(),
         );
     }

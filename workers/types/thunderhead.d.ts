@@ -26,6 +26,8 @@ declare module "thunderhead" {
     delete(path: string, body?: unknown, options?: RequestOptions): void;
     /** The cron trigger fires. */
     scheduled(cron: string): void;
+    /** A message comes by mail. Its sender tries again when it gets no answer. */
+    email(message: { from: string; to: string; headers?: Record<string, string>; text?: string }): void;
     /** What follows is sent that much later: milliseconds, or `"3s"`. */
     sleep(time: number | string): void;
     /** What follows is sent two hours later, when the storm is over and everything is at rest. */

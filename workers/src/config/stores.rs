@@ -11,9 +11,15 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// The name of the bucket; wrangler makes one up of the binding when there is none.
+    /// The name of the bucket.
     pub fn bucket(&self) -> &str {
         self.bucket_name.as_deref().unwrap_or(&self.binding)
+    }
+
+    /// Without a name, it gets the one under which wrangler makes the bucket.
+    pub fn name_after(&mut self, worker: &str) {
+        let usual = || format!("{worker}-{}", self.binding).to_lowercase().replace('_', "-");
+        self.bucket_name = Some(self.bucket_name.take().unwrap_or_else(usual));
     }
 }
 
@@ -44,6 +50,17 @@ impl Namespace {
     /// The name of the namespace: two bindings with one id are bound to the same one.
     pub fn namespace(&self) -> &str {
         self.id.as_deref().filter(|id| !id.is_empty()).unwrap_or(&self.binding)
+    }
+
+    /// Whether its id is one that the platform has given it, which nobody can read.
+    pub fn is_numbered(&self) -> bool {
+        let id = self.id.as_deref().unwrap_or_default();
+        id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
+    /// From here on it has another name.
+    pub fn rename(&mut self, name: String) {
+        self.id = Some(name);
     }
 }
 

@@ -22,7 +22,8 @@ fn operations<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Re
     let begin = move |ctx: Ctx<'js>, id: u32, kind: String, json: String, data: Opt<Value<'js>>| {
         let pump = this.running.borrow().clone().ok_or_else(|| global_scope(&ctx))?;
         let work = ops::begin(&this, &pump, &kind, &json, bytes(data.0));
-        pump.begin(id, kind == ops::LISTENS, work.map_err(|error| throw(&ctx, &error))?);
+        let listens = [ops::LISTENS, ops::DEADLINE].contains(&&*kind);
+        pump.begin(id, listens, work.map_err(|error| throw(&ctx, &error))?);
         Ok::<(), rquickjs::Error>(())
     };
     natives.set("begin", Function::new(ctx.clone(), begin)?)?;

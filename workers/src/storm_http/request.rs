@@ -7,6 +7,7 @@ use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
 
 use super::variables::variable;
 use super::{Entry, Event, Part, StormHttpError};
+use crate::email::{self, EMAIL};
 use crate::outside::Described;
 
 fn is_comment(line: &str) -> bool {
@@ -41,6 +42,13 @@ pub fn part(
         "SCHEDULED" => {
             let entry = Entry { after, event: Event::Scheduled(target.into()), line };
             return Ok(Some(Part::Entry(entry)));
+        }
+        EMAIL => {
+            let headers = headers(&mut lines)?;
+            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
+            let text = text.join("\r\n");
+            let request = email::request(target, headers, text.trim_end(), line).map_err(wrong)?;
+            return Ok(Some(Part::Entry(Entry { after, event: Event::Email(request), line })));
         }
         "OUTSIDE" => {
             let mut described = Described::parse(target).map_err(wrong)?;

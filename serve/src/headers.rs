@@ -76,7 +76,7 @@ pub fn sent(headers: &Headers, body: &[u8]) -> HeaderMap {
     sent
 }
 
-/// What every answer has, whoever gives it.
+/// What every answer has, whichever part of the server gives it.
 pub fn add(headers: &mut HeaderMap) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));

@@ -67,7 +67,7 @@ pub fn changes<'a>(trace: &'a Trace, table: &str) -> impl Iterator<Item = (usize
 }
 
 impl<'a> Rows<'a> {
-    /// The rows of a table, whoever owns it, in the order in which they were inserted.
+    /// The rows of a table of any owner, in the order in which they were inserted.
     pub fn of(&self, table: &str) -> impl Iterator<Item = Held<'a>> {
         self.iter().filter(move |held| held.table == table)
     }

@@ -41,7 +41,7 @@ mistakes! {
         breaks "a stay ends once";
     LEAVES_ANY_STAY = "leaves-any-stay", "a check-out that is repeated ends the stay that the guest has begun since",
         breaks "a stay ends once";
-    STALE_FAILURES_COUNT = "stale-failures-count", "a failure is recorded for whoever holds the command now",
+    STALE_FAILURES_COUNT = "stale-failures-count", "a failure is recorded for the processor that holds the command now",
         breaks nothing;
     NO_LEASE = "no-lease", "a command that is claimed is free again after a millisecond",
         breaks "the application comes to rest";

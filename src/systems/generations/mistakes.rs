@@ -61,7 +61,7 @@ mistakes! {
         breaks "a forged webhook is refused";
     NEVER_TOO_OLD = "never-too-old", "a webhook that was signed long ago is heard again",
         breaks "a forged webhook is refused";
-    WRITES_AT_BIRTH = "writes-at-birth", "an object stores something when it is constructed, whoever asks",
+    WRITES_AT_BIRTH = "writes-at-birth", "an object stores something when it is constructed, for any request",
         breaks "a stray webhook changes nothing";
     READY_BEFORE_ITS_ROW = "ready-before-its-row", "tells of an artifact before the library has it",
         breaks "progress is true";

@@ -11,7 +11,7 @@ use crate::promise::{Finding, Promise};
 
 pub static NEWEST_FIRST: Promise = Promise::always(
     "history is newest first",
-    "whoever is told of earlier comparisons, a client or the model, is told in the order in which they were created, the newest first, also when many share a millisecond",
+    "a client or a model that is told of earlier comparisons is told in the order in which they were created, the newest first, also when many share a millisecond",
     newest_first,
 );
 

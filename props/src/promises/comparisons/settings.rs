@@ -11,7 +11,7 @@ use crate::promise::{Finding, Promise};
 
 pub static BY_OPERATORS: Promise = Promise::always(
     "settings are changed by operators",
-    "a pair keeps another number of comparisons only because an operator asked for that number; whoever else asks is told 401 without a known token, and 403 with one",
+    "a pair keeps another number of comparisons only because an operator asked for that number; anybody else is told 401 without a known token, and 403 with one",
     by_operators,
 );
 

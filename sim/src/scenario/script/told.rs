@@ -108,7 +108,7 @@ fn calls(rule: &ScriptedFault, places: &[u32], own: bool) -> (String, bool) {
     }
 }
 
-/// Who dies on such a call: whoever handles it, when it is handled by a host of its own, and its caller otherwise.
+/// Who dies on such a call: the host that handles it, when it is handled by one of its own, and its caller otherwise.
 fn who_dies(on: &Filter) -> &str {
     match on.call() {
         "fetch" | "queue.deliver" => "the worker",

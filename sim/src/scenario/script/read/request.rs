@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
         if name.is_empty() {
             return Err(fields.object(key, format!("`{key}` is empty"), advice));
         }
-        // The bytes are filled in by whoever may read files and draw pictures.
+        // The bytes are filled in by the program, which may read files and draw pictures.
         let source = match key {
             "file" => BodySource::File(name),
             _ => BodySource::Picture(name),

@@ -1,18 +1,11 @@
 //! Numbers, dates and the order of texts, in English.
 
-use crate::support::value;
-
-/// Every expression has this value, as JSON.
-fn all(cases: &[(&str, &str)]) {
-    for (expression, expected) in cases {
-        assert_eq!(value(expression), *expected, "{expression}");
-    }
-}
+use crate::support::{value, values};
 
 /// What Node says, which has the same engine as the platform.
 #[test]
 fn numbers_are_written_as_in_english() {
-    all(&[
+    values(&[
         ("(1234567.891).toLocaleString()", r#""1,234,567.891""#),
         ("(1.0005).toLocaleString('en-US')", r#""1.001""#),
         ("(1.005).toLocaleString(undefined, { maximumFractionDigits: 2 })", r#""1.01""#),
@@ -62,7 +55,7 @@ fn dates_are_written_as_in_english_and_utc() {
     ] {
         assert_eq!(value(&format!("{date}.{call}")), format!("\"{expected}\""), "{call}");
     }
-    all(&[
+    values(&[
         (
             "new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' }).formatToParts(new Date(0)).map(({ value }) => value)",
             r#"["1970","-","01","-","01"]"#,
@@ -106,7 +99,7 @@ fn another_zone_or_language_is_refused_by_its_name() {
 
 #[test]
 fn texts_are_in_the_order_of_a_dictionary() {
-    all(&[
+    values(&[
         (
             "['b', 'B', 'a', 'A', 'z', 'é', 'e', 'f', '10', '9', '_', 'resume', 'résumé', 'Resume'].sort((one, two) => one.localeCompare(two))",
             r#"["_","10","9","a","A","b","B","e","é","f","resume","Resume","résumé","z"]"#,

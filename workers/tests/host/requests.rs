@@ -1,17 +1,10 @@
 //! Headers, addresses that carry their data, and what is known of a client.
 
-use crate::support::{answers, fetch, load, play, value};
-
-/// Every expression has this value, as JSON.
-fn all(cases: &[(&str, &str)]) {
-    for (expression, expected) in cases {
-        assert_eq!(value(expression), *expected, "{expression}");
-    }
-}
+use crate::support::{answers, fetch, load, play, values};
 
 #[test]
 fn a_header_that_is_undefined_has_that_word_as_its_value() {
-    all(&[
+    values(&[
         ("[...new Headers({ a: undefined })]", r#"[["a","undefined"]]"#),
         ("[...new Headers([['a', undefined]])]", r#"[["a","undefined"]]"#),
         (
@@ -27,7 +20,7 @@ fn a_header_that_is_undefined_has_that_word_as_its_value() {
 
 #[test]
 fn a_mistake_in_what_fetch_is_given_rejects_its_promise() {
-    all(&[(
+    values(&[(
         "Promise.all([['http://x/', { headers: [['a']] }], ['no address'], ['http://x/', { method: 'NONE' }], ['http://x/', { body: 'a' }], ['data:none']]
            .map((given) => fetch(...given).then(() => 'answered', ({ name }) => name)))",
         r#"["TypeError","TypeError","TypeError","TypeError","TypeError"]"#,

@@ -62,3 +62,10 @@ pub fn value(expression: &str) -> String {
     let said = fetch("\"name\": \"web\"", &format!("return Response.json(await ({expression}));"));
     said.strip_prefix("200 ").unwrap_or_else(|| panic!("{said}")).to_string()
 }
+
+/// Every expression has this value, as JSON.
+pub fn values(cases: &[(&str, &str)]) {
+    for (expression, expected) in cases {
+        assert_eq!(value(expression), *expected, "{expression}");
+    }
+}

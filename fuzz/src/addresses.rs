@@ -2,7 +2,7 @@
 
 use thunderhead::systems::Target;
 
-use crate::{Input, scripts};
+use crate::{Input, mutation, scripts};
 
 /// URLs from outside.
 pub const ADDRESSES: Input = Input {
@@ -35,6 +35,7 @@ pub const ADDRESSES: Input = Input {
             "]",
         ]
     },
+    mutated: mutation::text,
     check,
 };
 

@@ -3,7 +3,7 @@
 use thunderhead::recorded;
 use thunderhead_sim::Script;
 
-use crate::{Input, scripts};
+use crate::{Input, mutation, scripts};
 
 /// Failure files of the relay, and what becomes of them.
 pub const FAILURES: Input = Input {
@@ -32,6 +32,7 @@ pub const FAILURES: Input = Input {
             "one receipt per upload",
         ]
     },
+    mutated: mutation::text,
     check,
 };
 

@@ -12,6 +12,7 @@
 
 pub mod addresses;
 pub mod failures;
+pub mod images;
 pub mod mutation;
 pub mod notifications;
 pub mod scripts;
@@ -37,17 +38,20 @@ pub struct Input {
     pub examples: fn() -> Vec<Vec<u8>>,
     /// Words that mean something in it, beside those of the examples.
     pub words: fn() -> Vec<&'static str>,
+    /// Makes the input of a number from examples and words.
+    pub mutated: fn(u64, &[Vec<u8>], &[&str]) -> Vec<u8>,
     /// Reads it. Whatever it is, this ends soon; an error says what does not hold.
     pub check: fn(&[u8]) -> Result<(), String>,
 }
 
 /// Every input.
-pub const ALL: [Input; 5] = [
+pub const ALL: [Input; 6] = [
     scripts::SCRIPTS,
     tapes::TAPES,
     failures::FAILURES,
     notifications::NOTIFICATIONS,
     addresses::ADDRESSES,
+    images::IMAGES,
 ];
 
 impl Input {

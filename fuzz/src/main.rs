@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use thunderhead_fuzz::mutation::mutated;
 use thunderhead_fuzz::{ALL, Input, files};
 
 // As in the program whose time and memory are judged here.
@@ -73,7 +72,7 @@ fn main() -> ExitCode {
         if begun.elapsed() >= Duration::from_secs(60 * args.minutes) {
             break;
         }
-        let bytes = mutated(seed, &known, &words);
+        let bytes = (args.input.mutated)(seed, &known, &words);
         figures.read(&args.input, &current, &bytes, &corpus, &format!("seed {seed}"));
         if reported.elapsed() >= REPORT {
             figures.print(args.input.name);

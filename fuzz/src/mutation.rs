@@ -1,9 +1,8 @@
-//! Makes hostile inputs from valid ones. Words, numbers and quoted texts are moved as a whole, so that most of what
-//! comes out is still read, and the mistake is deep inside.
+//! Makes hostile inputs from valid ones, so that most of what comes out is still read, and the mistake is deep inside.
 
 use thunderhead_sim::Rng;
 
-/// Numbers at which something changes.
+/// Numbers at which something changes, as a text has them.
 const NUMBERS: [&str; 14] = [
     "0",
     "1",
@@ -45,11 +44,18 @@ const TEXTS: [&str; 20] = [
     "1d",
 ];
 
+/// Numbers at which something changes, as a file has them. Shorter ones are the last bytes of these.
+const FIELDS: [u32; 12] =
+    [0, 1, 2, 0x7f, 0x80, 0xff, 0x100, 0x7fff, 0xffff, 0x1_0000, 0x7fff_ffff, 0xffff_ffff];
+
+/// The first bytes of a file are its header, and are changed most.
+const HEADER: u32 = 64;
+
 /// The most bytes that an input grows to.
 const LENGTH_MAX: usize = 1 << 20;
 
-/// An input that `seed` makes from the examples; `words` are put in here and there.
-pub fn mutated(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+/// A text that `seed` makes from the examples; `words` are put in here and there. Words and numbers are moved as a whole.
+pub fn text(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let Some(first) = pick(&mut rng, examples) else { return Vec::new() };
     let mut parts = split(first);
@@ -67,6 +73,70 @@ pub fn mutated(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     }
     bytes.truncate(LENGTH_MAX);
     bytes
+}
+
+/// A file that `seed` makes from the examples; `words` are names of its parts. Whole numbers are put into its header.
+pub fn bytes(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+    let mut rng = Rng::new(seed);
+    let Some(first) = pick(&mut rng, examples) else { return Vec::new() };
+    let mut bytes = first.clone();
+    let other = pick(&mut rng, examples).cloned().unwrap_or_default();
+    let most = 1 + rng.below(8);
+    for _ in 0..=rng.below(most) {
+        if bytes.is_empty() {
+            break;
+        }
+        change_bytes(&mut rng, &mut bytes, &other, words);
+    }
+    bytes.truncate(LENGTH_MAX);
+    bytes
+}
+
+fn change_bytes(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8], words: &[&str]) {
+    let length = bytes.len() as u32;
+    let within = if rng.chance(600) { length.min(HEADER) } else { length };
+    let at = rng.below(within) as usize;
+    let to = at + rng.below(length - at as u32 + 1) as usize;
+    match rng.below(9) {
+        0 => bytes[at] = rng.below(256) as u8,
+        1 => bytes[at] ^= 1 << rng.below(8),
+        2 | 3 => {
+            let number = pick(rng, &FIELDS).copied().unwrap_or_default();
+            let field = 1 << rng.below(3);
+            if rng.chance(512) {
+                put(bytes, at, &number.to_be_bytes()[4 - field..]);
+            } else {
+                put(bytes, at, &number.to_le_bytes()[..field]);
+            }
+        }
+        4 => {
+            let word = pick(rng, words).map_or("", |word| word);
+            // In the place of another name, if there is one.
+            let known = pick(rng, words).and_then(|known| {
+                bytes.windows(known.len().max(1)).position(|part| part == known.as_bytes())
+            });
+            put(bytes, known.unwrap_or(at), word.as_bytes());
+        }
+        5 => drop(bytes.drain(at..to.min(at + 16))),
+        6 => {
+            let part = bytes[at..to].to_vec();
+            let times = (1 << rng.below(10)).min(LENGTH_MAX / part.len().max(1));
+            bytes.splice(to..to, part.repeat(times));
+        }
+        7 => {
+            let from = rng.below(other.len() as u32 + 1) as usize;
+            let until = from + rng.below((other.len() - from) as u32 + 1) as usize;
+            bytes.splice(at..to, other[from..until].to_vec());
+        }
+        _ => bytes.truncate(to.max(1)),
+    }
+}
+
+/// Writes over what is at a place, as far as the file goes.
+fn put(bytes: &mut [u8], at: usize, new: &[u8]) {
+    for (old, new) in bytes[at..].iter_mut().zip(new) {
+        *old = *new;
+    }
 }
 
 fn pick<'a, T>(rng: &mut Rng, list: &'a [T]) -> Option<&'a T> {

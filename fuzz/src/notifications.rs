@@ -3,7 +3,7 @@
 use thunderhead_sim::Body;
 use thunderhead_sim::r2::Notification;
 
-use crate::{Input, scripts};
+use crate::{Input, mutation, scripts};
 
 /// Messages of R2.
 pub const NOTIFICATIONS: Input = Input {
@@ -31,6 +31,7 @@ pub const NOTIFICATIONS: Input = Input {
             "1e999",
         ]
     },
+    mutated: mutation::text,
     check,
 };
 

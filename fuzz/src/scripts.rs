@@ -2,7 +2,7 @@
 
 use thunderhead_sim::{Script, unprintable};
 
-use crate::Input;
+use crate::{Input, mutation};
 
 /// The scripts of the repository and what becomes of them.
 pub const SCRIPTS: Input = Input {
@@ -10,6 +10,7 @@ pub const SCRIPTS: Input = Input {
     about: "scenario scripts: read, written, played and shown",
     examples,
     words,
+    mutated: mutation::text,
     check,
 };
 

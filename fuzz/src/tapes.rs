@@ -2,7 +2,7 @@
 
 use thunderhead_sim::{Deviation, Script};
 
-use crate::{Input, scripts};
+use crate::{Input, mutation, scripts};
 
 /// Lines of choices, one per line of the input.
 pub const TAPES: Input = Input {
@@ -37,6 +37,7 @@ pub const TAPES: Input = Input {
             ">",
         ]
     },
+    mutated: mutation::text,
     check,
 };
 

@@ -1,7 +1,6 @@
 //! A few seconds of every input: the corpus, and inputs made from it.
 
-use thunderhead_fuzz::mutation::mutated;
-use thunderhead_fuzz::{ALL, Input, files};
+use thunderhead_fuzz::{ALL, Input, files, images};
 
 fn named(name: &str) -> Input {
     ALL.into_iter().find(|input| input.name == name).expect("there is such an input")
@@ -14,7 +13,7 @@ fn holds(name: &str, cases: u64) {
     let mut known = (input.examples)();
     known.extend(files(&input.corpus()).into_iter().map(|(_, bytes)| bytes));
     for seed in 0..cases {
-        let bytes = mutated(seed, &known, &(input.words)());
+        let bytes = (input.mutated)(seed, &known, &(input.words)());
         let read = (input.check)(&bytes);
         assert!(read.is_ok(), "seed {seed}: {read:?}\n{}", String::from_utf8_lossy(&bytes));
     }
@@ -66,12 +65,30 @@ fn addresses_are_allowed_or_refused() {
 }
 
 #[test]
+fn images_are_decoded_or_refused() {
+    holds("images", 2_000);
+}
+
+#[test]
+fn most_mutated_images_still_have_a_header_that_is_read() {
+    let input = named("images");
+    let (examples, words) = ((input.examples)(), (input.words)());
+    let decoded = (0..400).filter(|seed| {
+        let bytes = (input.mutated)(*seed, &examples, &words);
+        images::decoded(&bytes).is_ok()
+    });
+    let decoded = decoded.count();
+    assert!((80..360).contains(&decoded), "{decoded} of 400 are decoded");
+}
+
+#[test]
 fn mutations_of_one_number_are_the_same_and_most_scripts_are_still_toml() {
     let input = named("scripts");
     let examples = (input.examples)();
-    assert_eq!(mutated(7, &examples, &(input.words)()), mutated(7, &examples, &(input.words)()));
+    let words = (input.words)();
+    assert_eq!((input.mutated)(7, &examples, &words), (input.mutated)(7, &examples, &words));
     let parsed = (0..400).filter(|seed| {
-        let bytes = mutated(*seed, &examples, &(input.words)());
+        let bytes = (input.mutated)(*seed, &examples, &words);
         let text = String::from_utf8_lossy(&bytes).into_owned();
         thunderhead_sim::Script::parse("a.toml", &text)
             .err()

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use image::{ImageFormat, load_from_memory};
-use thunderhead_model::decode::decode;
-use thunderhead_model::{Classifier, Kernel, Limits, Settings, gallery};
+use thunderhead_model::{Classifier, Kernel, Limits, Settings, decode, gallery};
 
 fn load(kernel: Option<Kernel>, threads: usize) -> Classifier {
     let settings = Settings { kernel, threads, ..Settings::default() };

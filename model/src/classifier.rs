@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use thunderhead_pictures::{Limits, Picture, decode};
 
 use crate::commands::lossy;
-use crate::decode::{Limits, Picture, decode};
 use crate::error::{Error, WeightsError};
 use crate::kernel::Kernel;
 use crate::labels;

@@ -2,7 +2,6 @@
 
 mod classifier;
 pub mod commands;
-pub mod decode;
 mod error;
 mod fast;
 pub mod gallery;
@@ -20,10 +19,10 @@ mod weights;
 pub use classifier::{
     Classifier, DEFAULT_TOP, Label, MODEL_VARIABLE, ModelInfo, Origin, Precision, Settings,
 };
-pub use decode::{Limits, Picture};
-pub use error::{Error, ImageError, WeightsError};
+pub use error::{Error, WeightsError};
 pub use kernel::Kernel;
 pub use memo::Memo;
 pub use preprocess::Preprocessing;
 pub use progress::{OnProgress, Progress, Stage};
+pub use thunderhead_pictures::{ImageError, Limits, Picture, decode};
 pub use weights::{Filled, MODEL_SHA256, PACKAGE, WeightStore};

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
+use thunderhead_pictures::ImageError;
 
 use crate::classifier::{Classifier, Label};
-use crate::error::{Error, ImageError};
+use crate::error::Error;
 
 /// A classifier that computes the labels of the same bytes once.
 ///

@@ -6,8 +6,8 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use image::metadata::Orientation;
 use image::{DynamicImage, RgbImage};
 use serde::{Deserialize, Serialize};
+use thunderhead_pictures::Picture;
 
-use crate::decode::Picture;
 use crate::error::Error;
 
 /// The side of the network's square input.

@@ -1,8 +1,8 @@
 //! Finds out which preprocessing an unknown model was trained with.
 
 use image::RgbImage;
+use thunderhead_pictures::Picture;
 
-use crate::decode::Picture;
 use crate::error::Error;
 use crate::gallery;
 use crate::labels;

@@ -9,8 +9,7 @@ use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use thunderhead_model::decode::decode;
-use thunderhead_model::{Classifier, ImageError, Limits, Settings};
+use thunderhead_model::{Classifier, ImageError, Limits, Settings, decode};
 
 thread_local! {
     /// Bytes held now and at most, on this thread.
@@ -214,6 +213,29 @@ fn a_progressive_jpeg_holds_what_its_header_was_judged_by() {
     assert!(!matches!(decoded, Err(ImageError::TooLarge { .. })), "{:?}", decoded.err());
     assert!(held <= nine_bytes.memory + CONSTANT, "{held} bytes held");
     assert!(held > 2_000_000 * 6, "only {held} bytes held: was it decoded as progressive?");
+}
+
+/// A progressive JPEG whose only scan, of the first coefficients, is there so many times.
+fn scanned(width: u16, height: u16, scans: usize) -> Vec<u8> {
+    let mut jpeg = progressive(width, height);
+    let start = jpeg.windows(2).rposition(|pair| pair == [0xff, 0xda]).expect("a scan");
+    let header = 2 + usize::from(u16::from_be_bytes([jpeg[start + 2], jpeg[start + 3]]));
+    // Its last bytes say which coefficients it has: the first alone, with all their bits.
+    jpeg[start + header - 3..start + header].fill(0);
+    let end = jpeg.split_off(jpeg.len() - 2);
+    let scan = jpeg.split_off(start);
+    [jpeg, scan.repeat(scans), end].concat()
+}
+
+#[test]
+fn the_scans_of_a_jpeg_are_judged_by_how_many_pixels_they_visit() {
+    let decoded =
+        |scans| decode(&scanned(2_000, 1_000, scans), Limits { memory: 64 << 20, ..LIMITS });
+    assert!(!matches!(decoded(12), Err(ImageError::TooLarge { .. })), "{:?}", decoded(12).err());
+    let refused = decoded(13).expect_err("too many scans");
+    let said = "the image is too large: its 2000000 pixels are visited by 13 scans";
+    assert_eq!(refused.to_string(), said);
+    assert!(!matches!(decode(&scanned(200, 100, 99), LIMITS), Err(ImageError::TooLarge { .. })));
 }
 
 /// A JPEG with three components whose header says that it measures this, with so many samples across and down.

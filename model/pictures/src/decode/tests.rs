@@ -49,12 +49,13 @@ fn grey_sixteen_bit_and_transparent_pixels_become_rgb() {
 
 #[test]
 fn a_cmyk_jpeg_becomes_rgb() {
-    check(include_bytes!("../../tests/data/cmyk.jpg"), [204, 51, 51], 12);
+    check(include_bytes!("../../../tests/data/cmyk.jpg"), [204, 51, 51], 12);
 }
 
 #[test]
 fn the_orientation_in_a_jpeg_is_kept() {
-    let picture = decode(include_bytes!("../../tests/data/turned.jpg"), Limits::default()).unwrap();
+    let picture =
+        decode(include_bytes!("../../../tests/data/turned.jpg"), Limits::default()).unwrap();
     assert_eq!(picture.orientation, Orientation::Rotate90);
 }
 

@@ -31,8 +31,10 @@ impl Default for Limits {
 /// Decoded pixels as they lie in the file, with the turn that makes them upright.
 #[derive(Debug)]
 pub struct Picture {
-    pub(crate) pixels: RgbImage,
-    pub(crate) orientation: Orientation,
+    /// Eight bits for each of red, green and blue.
+    pub pixels: RgbImage,
+    /// How they have to be turned.
+    pub orientation: Orientation,
 }
 
 impl Picture {
@@ -110,6 +112,11 @@ fn check_size(
         let detail = format!("{pixels} pixels, the limit is {} pixels", limits.pixels);
         return Err(ImageError::TooLarge { detail });
     }
+    let visited = pixels.saturating_mul(scans(format, content));
+    if visited > limits.pixels.saturating_mul(FULL_SCANS) {
+        let detail = format!("its {pixels} pixels are visited by {} scans", scans(format, content));
+        return Err(ImageError::TooLarge { detail });
+    }
     let needed = pixels * memory::bytes_per_pixel(format, decoder.color_type(), content)
         + memory::row_bytes(format, width, content);
     if needed > limits.memory {
@@ -118,6 +125,23 @@ fn check_size(
     }
     Ok(())
 }
+
+/// How often all pixels of the largest picture may be visited. Encoders of progressive JPEG make about ten scans; a file
+/// of two kilobytes can have a hundred, and would take seconds.
+const FULL_SCANS: u64 = 12;
+
+/// How often a decoder visits the pixels. Every marker of a JPEG that may begin a scan is counted, also in a preview.
+fn scans(format: ImageFormat, content: &[u8]) -> u64 {
+    match format {
+        ImageFormat::Jpeg => {
+            content.windows(2).filter(|pair| *pair == [0xff, START_OF_SCAN]).count() as u64
+        }
+        _ => 1,
+    }
+}
+
+/// The marker with which a scan of a JPEG begins.
+const START_OF_SCAN: u8 = 0xda;
 
 /// Eight bits a channel, three channels; what is transparent shows white, as on a page.
 fn flatten(image: DynamicImage) -> RgbImage {
@@ -140,7 +164,6 @@ fn flatten(image: DynamicImage) -> RgbImage {
 
 /// Whether an end marker follows the start of the scan.
 fn jpeg_is_whole(content: &[u8]) -> bool {
-    const START_OF_SCAN: u8 = 0xda;
     let mut rest = content.get(2..).unwrap_or_default();
     loop {
         match rest {

@@ -1,0 +1,9 @@
+//! Pictures from outside: untrusted bytes become pixels, or a typed error, within limits of memory and time.
+//!
+//! It is a package of its own, so that hostile files can be tried without compiling the inference engine.
+
+mod decode;
+mod error;
+
+pub use decode::{Limits, Picture, decode};
+pub use error::ImageError;

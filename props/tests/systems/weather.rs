@@ -6,7 +6,7 @@ use thunderhead_props::{Expected, System, Variant, quietly};
 use thunderhead_sim::FaultSet;
 
 /// How many seeds are tried of a reference, unless `WEATHER_SEEDS` asks for more.
-const SEEDS: u64 = 4_000;
+const SEEDS: u64 = 2_000;
 /// How many are tried of another variant that must hold.
 const SEEDS_OF_OTHERS: u64 = 150;
 

@@ -48,6 +48,17 @@ fn broken_toml_and_unknown_or_missing_fields_are_pointed_at() {
 }
 
 #[test]
+fn names_of_requests_are_plain_and_different() {
+    let requests = "requests = [{ fetch = \"GET /\", name = \"a b\" }]";
+    let said = ["`a b` is no name", "letters, digits"];
+    objects("name", &[STORY, SYSTEM, requests], "3:39", &said);
+    let requests =
+        "requests = [{ fetch = \"GET /\", name = \"a\" }, { fetch = \"GET /\", name = \"a\" }]";
+    let said = ["two requests have the name `a`", "another name"];
+    objects("name-twice", &[STORY, SYSTEM, requests], "3:72", &said);
+}
+
+#[test]
 fn unknown_names_are_met_with_the_known_ones() {
     line(
         "drawn",

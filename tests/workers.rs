@@ -380,6 +380,21 @@ fn a_worker_whose_every_request_fails_in_the_calm_is_refused() {
 }
 
 #[test]
+fn a_request_that_finds_nothing_to_use_in_an_answer_is_told() {
+    let storm = "# @name a\nPOST /\n###\nGET /{{a.response.body.id}}\n###\nGET /{{a.response.body.token}}\n";
+    let source = "export default { fetch: () => Response.json({ id: 1 }) };";
+    let folder = worker("worker-answers", "\"name\": \"a\"", source, Some(storm));
+    let done = thunderhead(&folder, &["run", "."]);
+    let missing = "not sent: the answer has nothing that could be put in the place of `{{a.response.body.token}}`";
+    let expected =
+        format!("GET /1\n  200 {{\"id\":1}}\nGET /{{{{a.response.body.token}}}}\n  {missing}\n");
+    assert!(done.stdout.contains(&expected), "{}", done.stdout);
+    let done = thunderhead(&folder, &["explore", ".", "--runs", "5"]);
+    assert_eq!(done.code, 0, "{}{}", done.stdout, done.stderr);
+    assert!(done.stderr.contains("note: fails in the calm: GET /{{a"), "{}", done.stderr);
+}
+
+#[test]
 fn an_endless_loop_is_refused_within_seconds() {
     let folder = worker(
         "worker-loops",

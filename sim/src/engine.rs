@@ -4,6 +4,7 @@
 //! `run_loop` plays a run on the state in `world`; `doorway` describes the path of a call.
 
 pub(crate) mod agenda;
+pub(crate) mod answers;
 pub(crate) mod calls;
 pub(crate) mod client;
 pub(crate) mod connections;

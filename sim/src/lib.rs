@@ -187,6 +187,7 @@ pub use protocol::site::{ChoiceKind, OpCode, Site};
 pub use protocol::trace::{
     Beside, Escaped, Event, EventKind, JsonlError, OutcomeId, Page, Story, Trace, TraceHash,
 };
+pub use scenario::answers;
 pub use scenario::conversation::{Conversation, ConversationError, Step as TalkStep, WEBSOCKET};
 pub use scenario::limits;
 pub use scenario::script::{

@@ -1,5 +1,6 @@
 //! Everything about a run that is not a choice: what is sent, which storm is allowed, how far it goes.
 
+pub mod answers;
 pub mod conversation;
 pub mod limits;
 pub mod script;
@@ -60,9 +61,12 @@ pub struct ClientRequest {
     pub at: Time,
     /// Who sends it.
     pub from: Arc<str>,
+    /// By which name others refer to its answer, as in `{{order.response.body.id}}`.
+    pub name: Option<Arc<str>>,
     /// To which worker; the first that serves requests when not said.
     pub to: Option<Arc<str>>,
-    /// The request that is sent.
+    /// The request that is sent. One that refers to the answers to others is sent when those have come; if there is
+    /// nothing in them that it could use, it is not sent.
     pub request: Request,
     /// How often the sender tries again when nothing comes back or the answer is a 5xx.
     pub retries: u32,
@@ -77,12 +81,26 @@ impl ClientRequest {
         body: impl Into<crate::values::body::Body>,
     ) -> ClientRequest {
         let request = Request::new(method, path, body);
-        ClientRequest { at, from: "client".into(), to: None, request, retries: 0 }
+        ClientRequest { at, from: "client".into(), name: None, to: None, request, retries: 0 }
     }
 
     /// Sets a header of the request.
     pub fn with_header(mut self, name: &str, value: &str) -> ClientRequest {
         self.request.headers.set(name, value);
+        self
+    }
+
+    /// Gives the request a name, by which others refer to its answer.
+    ///
+    /// ```
+    /// use thunderhead_sim::{ClientRequest, Time};
+    ///
+    /// let order = ClientRequest::new(Time::ZERO, "POST", "/orders", "").named("order");
+    /// let paid = "/orders/{{order.response.body.id}}/paid";
+    /// let paid = ClientRequest::new(Time::from_ms(5_000), "PUT", paid, "");
+    /// ```
+    pub fn named(mut self, name: &str) -> ClientRequest {
+        self.name = Some(name.into());
         self
     }
 

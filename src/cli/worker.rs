@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use thunderhead_props::{System, history, quietly};
+use thunderhead_sim::answers::Answers;
 use thunderhead_sim::{
-    Body, ClientRequest, EventKind, Op, Reply, Run, Scenario, Source, Tape, Trace, printable,
-    simulate,
+    Body, ClientRequest, EventKind, Op, Reply, Request, Response, Run, Scenario, Source, Tape,
+    Trace, printable, simulate,
 };
 #[cfg(feature = "workers")]
 use thunderhead_workers::{Config, Worker};
@@ -173,7 +174,9 @@ impl Calm {
         let scenario = Scenario { requests, ..Scenario::default() };
         let source = Source::Tape(Tape::benign());
         let run = quietly(|| simulate(&scenario, &source, &|cloud| worker.mount(cloud)))?;
-        let answered = scenario.requests.iter().map(|sent| Answered::of(sent, &run)).collect();
+        let mut answers = Answers::to(&scenario.requests);
+        let requests = scenario.requests.iter();
+        let answered = requests.map(|sent| Answered::of(sent, &run, &mut answers)).collect();
         let logs = logs(&run);
         Ok(Calm { run, answered, logs })
     }
@@ -241,7 +244,15 @@ struct Answered {
 }
 
 impl Answered {
-    fn of(sent: &ClientRequest, run: &Run) -> Answered {
+    /// The answer to a request, which is then known to those below it.
+    fn of(sent: &ClientRequest, run: &Run, answers: &mut Answers) -> Answered {
+        let filled = match answers.filled(&sent.request) {
+            Ok(filled) => filled.into_owned(),
+            Err(why) => {
+                let request = shown(&sent.request);
+                return Answered::without_status(request, format!("not sent: {why}"), true);
+            }
+        };
         let trace = &run.trace;
         let mut calls = trace.events().iter().filter_map(|event| match event.kind {
             EventKind::Call { call, .. }
@@ -252,7 +263,7 @@ impl Answered {
             _ => None,
         });
         let call = calls.find(
-            |call| matches!(trace.op(*call), Op::Fetch { request, .. } if *request == sent.request),
+            |call| matches!(trace.op(*call), Op::Fetch { request, .. } if *request == filled),
         );
         let outcome = call.and_then(|wanted| {
             trace.events().iter().find_map(|event| match event.kind {
@@ -262,19 +273,13 @@ impl Answered {
                 _ => None,
             })
         });
-        let (method, path) = (&*sent.request.method, &*sent.request.path);
-        let request = match method {
-            // The path of a trigger is the trigger.
-            "SCHEDULED" => format!("{method} {}", path.trim_start_matches('/').replace('+', " ")),
-            // That of a message has its sender and its recipient.
-            "EMAIL" => format!("{method} {}", path.trim_start_matches('/').replacen('/', " ", 1)),
-            _ => format!("{method} {path}"),
-        };
+        let request = shown(&filled);
         match outcome {
             Some(Ok(Reply::Fetch(response))) => {
                 let streamed = call.and_then(|call| streamed(trace, call));
                 let broken = streamed.as_ref().is_some_and(|(_, broken)| *broken);
                 let bytes = streamed.map_or_else(|| response.body.clone(), |(bytes, _)| bytes);
+                answers.came(sent, &Response { body: bytes.clone(), ..response.clone() });
                 let body = bytes.text().map(str::to_string);
                 let status = match response.headers.get("location") {
                     Some(location) => format!("{} location {location}", response.status),
@@ -315,6 +320,20 @@ impl Answered {
             document["said"] = json!(self.said);
         }
         document
+    }
+}
+
+/// The line of a request as `storm.http` has it.
+fn shown(request: &Request) -> String {
+    let (method, path) = (&*request.method, &*request.path);
+    match method {
+        // The path of a trigger is the trigger.
+        "SCHEDULED" => format!("{method} {}", path.trim_start_matches('/').replace('+', " ")),
+        // That of a message has its sender and its recipient.
+        "EMAIL" => format!("{method} {}", path.trim_start_matches('/').replacen('/', " ", 1)),
+        // And that of a message for a queue has the queue.
+        "QUEUE" => format!("{method} {}", path.trim_start_matches('/')),
+        _ => format!("{method} {path}"),
     }
 }
 

@@ -73,6 +73,11 @@ class Client {
     const pairs = [...new Map([...usual, ...given])];
     this.#sent.push({ at: this.#now, method: "EMAIL", path: `/${from}/${to}`, headers: pairs, body: String(text) });
   }
+  queue(name, message) {
+    const plain = typeof message === "string";
+    const headers = plain ? [["content-type", "text/plain"]] : [];
+    this.#sent.push({ at: this.#now, method: "QUEUE", path: `/${name}`, headers, body: plain ? message : JSON.stringify(message) });
+  }
   // Long after the storm, when everything is at rest.
   afterwards() {
     this.#now += 2 * UNITS.h;

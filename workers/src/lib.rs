@@ -53,6 +53,7 @@ mod invocation;
 mod isolate;
 mod jsonc;
 mod keys;
+mod message;
 mod migrations;
 mod mount;
 mod natives;

@@ -136,6 +136,11 @@ impl App {
         format!("{}-queue", self.name())
     }
 
+    /// The name of the host that puts messages from outside into its queues.
+    pub fn sender(&self) -> String {
+        format!("{}-sender", self.name())
+    }
+
     /// The name of the host that its cron triggers call: with a request whose path is the trigger.
     pub fn cron(&self) -> String {
         format!("{}-scheduled", self.name())

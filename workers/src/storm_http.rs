@@ -3,8 +3,9 @@
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
 //! later, `### ignore table.column` does not compare a column with the calm, `SCHEDULED * * * * *` fires a cron trigger,
-//! and `EMAIL ann@example.com shop@example.com` sends mail. `OUTSIDE GET https://api.example.com/* 200` describes what a
-//! host outside answers. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
+//! `EMAIL ann@example.com shop@example.com` sends mail, and `QUEUE orders` puts a message into a queue. `OUTSIDE GET https://api.example.com/* 200` describes what a
+//! host outside answers. `# @name order` gives the request below it a name, and `{{order.response.body.id}}` is a member of
+//! its answer. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
 
 mod request;
 mod variables;
@@ -13,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use thunderhead_sim::Request;
+use thunderhead_sim::{Request, answers};
 
 use crate::outside::Described;
 use request::part;
@@ -26,8 +27,25 @@ pub struct Entry {
     pub after: Option<Duration>,
     /// What happens.
     pub event: Event,
+    /// The name that others refer to its answer by.
+    pub name: Option<String>,
+    /// The names of the requests whose answers it uses.
+    pub uses: Vec<String>,
     /// The line that it begins at, counting from 1.
     pub line: usize,
+}
+
+impl Entry {
+    /// An entry without a name.
+    pub fn new(event: Event, line: usize) -> Entry {
+        let uses = match &event {
+            Event::Request(request) | Event::Email(request) | Event::Message(request) => {
+                answers::names(request)
+            }
+            Event::Scheduled(_) => Vec::new(),
+        };
+        Entry { after: None, event, name: None, uses, line }
+    }
 }
 
 /// What an entry does.
@@ -39,6 +57,8 @@ pub enum Event {
     Scheduled(String),
     /// A message comes by mail.
     Email(Request),
+    /// A message comes to a queue.
+    Message(Request),
 }
 
 impl Event {
@@ -48,6 +68,7 @@ impl Event {
             Event::Request(_) => "fetch",
             Event::Scheduled(_) => "scheduled",
             Event::Email(_) => "email",
+            Event::Message(_) => "queue",
         }
     }
 }
@@ -85,11 +106,35 @@ enum Part {
 }
 
 impl Storm {
-    fn add(&mut self, part: Option<Part>) {
+    fn add(&mut self, part: Option<Part>) -> Result<(), StormHttpError> {
         match part {
-            Some(Part::Entry(entry)) => self.entries.push(entry),
+            Some(Part::Entry(entry)) => {
+                self.check_names(&entry).map_err(|why| StormHttpError { line: entry.line, why })?;
+                self.entries.push(entry);
+            }
             Some(Part::Outside(described)) => self.outside.push(described),
             None => {}
+        }
+        Ok(())
+    }
+
+    /// A name stands for one request, and only those below it can use its answer.
+    fn check_names(&self, entry: &Entry) -> Result<(), String> {
+        let is_known = |name: &String| self.entries.iter().any(|e| e.name.as_ref() == Some(name));
+        if let Some(unknown) = entry.uses.iter().find(|used| !is_known(used)) {
+            return Err(format!(
+                "no request above has the name `{unknown}`; write `# @name {unknown}` over the one whose answer is used"
+            ));
+        }
+        match &entry.name {
+            Some(name) if is_known(name) => Err(format!("two requests have the name `{name}`")),
+            Some(name) if !answers::is_name(name) => {
+                Err(format!("`{name}` is no name; write letters, digits, `_` and `-`"))
+            }
+            Some(name) if !matches!(entry.event, Event::Request(_)) => {
+                Err(format!("only a request has an answer, so this cannot have the name `{name}`"))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -97,7 +142,7 @@ impl Storm {
 /// What is sent when there is no file.
 pub fn usual() -> Storm {
     let event = Event::Request(Request::new("GET", "/", ""));
-    Storm { entries: vec![Entry { after: None, event, line: 1 }], ..Storm::default() }
+    Storm { entries: vec![Entry::new(event, 1)], ..Storm::default() }
 }
 
 /// Reads a file.
@@ -111,14 +156,14 @@ pub fn parse(text: &str) -> Result<Storm, StormHttpError> {
             lines.push((at, filled(line, &variables, at)?));
             continue;
         };
-        storm.add(part(&lines, after.take())?);
+        storm.add(part(&lines, after.take())?)?;
         lines.clear();
         let title = title.trim();
         after = delay(at, title)?;
         let ignored = title.strip_prefix("ignore ").map(|what| (at, what.trim().to_string()));
         storm.ignored.extend(ignored);
     }
-    storm.add(part(&lines, after)?);
+    storm.add(part(&lines, after)?)?;
     match storm.entries.is_empty() {
         false => Ok(storm),
         true => Err(StormHttpError { line: 1, why: "there is no request, such as `GET /`".into() }),
@@ -179,6 +224,9 @@ mod tests {
         assert!(said("GET /\n### after soon\nGET /").contains("`soon` is no time"));
         assert!(said("GET photos").contains("begins with `/`"));
         assert!(said("###\n").contains("there is no request"));
+        assert!(
+            said("GET /\n###\nQUEUE orders\n\ntea").contains("write `content-type: text/plain`")
+        );
         assert!(said("GET /\n###\nEMAIL ann").starts_with("line 3: `ann` does not say who"));
         assert!(
             said("WEBSOCKET /room\n\nhi\n=== soon").starts_with("line 4: `=== soon` means nothing")
@@ -229,6 +277,28 @@ mod tests {
         assert_eq!(storm.entries[0].event, Event::Request(expected));
         let said = parse("GET /{{gone}}").unwrap_err().to_string();
         assert_eq!(said, "line 1: `{{gone}}` means nothing; write `@gone = value` above");
+    }
+
+    #[test]
+    fn requests_use_the_answers_to_those_above_them_by_their_names() {
+        let text = "@id = {{order.response.body.id}}\n# @name order\nPOST /orders\n###\n// @name paid\nPUT /orders/{{id}}/paid\n\
+            x-of: {{order.response.headers.location}}\n###\nGET /{{paid.response.body}}\n";
+        let storm = parse(text).unwrap();
+        let names: Vec<Option<&str>> = storm.entries.iter().map(|e| e.name.as_deref()).collect();
+        assert_eq!(names, [Some("order"), Some("paid"), None]);
+        let uses: Vec<Vec<String>> = storm.entries.iter().map(|e| e.uses.clone()).collect();
+        assert_eq!(uses, [vec![], vec!["order".to_string(), "order".into()], vec!["paid".into()]]);
+        let said = |text: &str| parse(text).unwrap_err().to_string();
+        assert_eq!(
+            said("GET /{{order.response.body}}\n###\n# @name order\nPOST /\n"),
+            "line 1: no request above has the name `order`; write `# @name order` over the one whose answer is used"
+        );
+        assert_eq!(
+            said("# @name a\nGET /\n###\n# @name a\nGET /\n"),
+            "line 5: two requests have the name `a`"
+        );
+        assert!(said("# @name a.b\nGET /\n").starts_with("line 2: `a.b` is no name"));
+        assert!(said("# @name a\nSCHEDULED * * * * *\n").contains("only a request has an answer"));
     }
 
     #[test]

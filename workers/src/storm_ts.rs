@@ -15,6 +15,7 @@ use crate::code::Code;
 use crate::config::Config;
 use crate::email::EMAIL;
 use crate::isolate::Isolate;
+use crate::message::QUEUE;
 use crate::storm_http::Event;
 use crate::view;
 
@@ -71,6 +72,7 @@ impl Sent {
         match &*self.method {
             "SCHEDULED" => Event::Scheduled(self.path.clone()),
             EMAIL => Event::Email(self.request()),
+            QUEUE => Event::Message(self.request()),
             _ => Event::Request(self.request()),
         }
     }
@@ -252,6 +254,7 @@ mod tests {
     use super::*;
     use crate::email;
     use crate::files::Files;
+    use crate::message;
     use crate::rules::Rules;
     use crate::sources::Sources;
 
@@ -276,6 +279,8 @@ mod tests {
                  await client.sleep('3s');
                  client.scheduled('* * * * *');
                  client.email({ from: 'ann@a.example', to: 'bob@b.example', headers: { Subject: 'tea' }, text: 'hi' });
+                 client.queue('orders', { id: 1 });
+                 client.queue('orders', 'tea');
                  client.afterwards();
                  client.get('/', undefined, { headers: { 'x-y': 1 } });
                },
@@ -287,7 +292,7 @@ mod tests {
         assert_ne!(drawn(7), drawn(8));
         let sent = drawn(7);
         let times: Vec<u64> = sent.iter().map(|sent| sent.at).collect();
-        assert_eq!(times, [0, 3_000, 3_000, 7_203_000]);
+        assert_eq!(times, [0, 3_000, 3_000, 3_000, 3_000, 7_203_000]);
         assert_eq!(sent[1].event(), Event::Scheduled("* * * * *".into()));
         let mut headers = thunderhead_sim::Headers::default();
         headers.append("subject", "tea");
@@ -302,6 +307,12 @@ mod tests {
                 .collect::<std::collections::BTreeSet<_>>()
         };
         assert_eq!(sorted(&sent_mail), sorted(&mail), "both files write the same message");
+        let mut text = thunderhead_sim::Headers::default();
+        text.append("content-type", "text/plain");
+        let order = message::request("orders", thunderhead_sim::Headers::default(), "{\"id\":1}");
+        assert_eq!(sent[3].event(), Event::Message(order.unwrap()));
+        let tea = message::request("orders", text, "tea");
+        assert_eq!(sent[4].event(), Event::Message(tea.unwrap()));
         let put = sent[0].request();
         assert_eq!(put.headers.get("content-type"), Some("application/json"));
         assert!(put.body.text().unwrap().starts_with("{\"n\":"), "{put}");

@@ -8,6 +8,7 @@ use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::{Body, EventKind, Op, Trace, kv};
 
 use crate::outside::INTERNET;
+use crate::worker::workload::is_client;
 
 /// The moments at which something that is kept has changed: just behind these events, by their indices.
 pub fn moments(trace: &Trace) -> Vec<usize> {
@@ -59,7 +60,7 @@ pub fn before(trace: &Trace, end: usize) -> Json {
 
 /// The requests of clients, one for every try.
 fn requests(trace: &Trace, end: usize) -> Vec<Json> {
-    let sent = exchanges(trace).filter(|one| one.sent < end && one.from == "client");
+    let sent = exchanges(trace).filter(|one| one.sent < end && is_client(one.from));
     let told = sent.map(|one| {
         let response = one.response.filter(|_| one.ended.is_some_and(|at| at < end));
         // A body that is streamed is an answer when it has ended, and none if it broke off.

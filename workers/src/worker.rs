@@ -1,42 +1,28 @@
 //! The folder of a Worker: the program, its requests, and the system that they make.
 
+pub mod workload;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
-use thunderhead_sim::{
-    ClientRequest, Cloud, Headers, Request, Rng, Scenario, Source, Tape, Time, Trace, closest,
-    simulate,
-};
+use thunderhead_sim::{Cloud, Headers, Rng, Scenario, Source, Tape, Trace, closest, simulate};
 
 use crate::app::App;
 use crate::config::Config;
 use crate::email;
+use crate::message;
 use crate::mount;
 use crate::neighbours::{self, Found, Wanted};
 use crate::outside::{INTERNET, Outside};
 use crate::storm_http::{self, Entry, Event, Storm};
-use crate::storm_ts::{Sent, StormTs};
+use crate::storm_ts::StormTs;
 
 /// The name of the only variant.
 const VARIANT: &str = "worker";
 /// The name of the file with the requests.
 const STORM: &str = "storm.http";
-
-/// How often a client tries again: until it is answered, or until long after the storm. What is missing in the end is
-/// then the Worker's fault.
-const RETRIES: u32 = 90;
-/// The times between two requests that a workload draws from: at once, racing, close, and far apart.
-const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
-/// The most requests of a workload that is drawn. A file that has no more is played as it is written by half of the
-/// seeds.
-const MOST: u32 = 4;
-/// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
-const ONE_BY_ONE: Duration = Duration::from_secs(60);
-/// How long after the last request a cron trigger fires again: long after the storm.
-const AFTERWARDS: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The promises that are not judged if the calm breaks them.
 const CALM: [&str; 2] = ["every workflow ends", "no workflow fails unheard"];
@@ -50,6 +36,8 @@ pub struct Worker {
     script: Option<Arc<StormTs>>,
     outside: Outside,
     has_requests: bool,
+    /// Whether messages come to its queues from outside.
+    sends_messages: bool,
     /// The promises that the calm breaks, and how.
     troubles: Vec<(Name, String)>,
     /// What was wrong with a workload that was drawn; all copies of this Worker share it.
@@ -93,10 +81,7 @@ impl Worker {
             None => usual(app)?,
         };
         for entry in &storm.entries {
-            let handler = entry.event.handler();
-            if !app.handles(handler) {
-                return Err(format!("line {}: the Worker has no `{handler}` handler", entry.line));
-            }
+            can_be_sent(&entry.event, app).map_err(|why| format!("line {}: {why}", entry.line))?;
         }
         for (line, what) in &storm.ignored {
             can_be_ignored(what).map_err(|why| format!("line {line}: {why}"))?;
@@ -104,7 +89,18 @@ impl Worker {
         let outside = Outside::new(&storm.outside, None);
         let storm = Arc::new(storm);
         let (troubles, wrong) = (Vec::new(), Arc::default());
-        let worker = Worker { apps, storm, script: None, outside, has_requests, troubles, wrong };
+        let is_message = |entry: &Entry| matches!(entry.event, Event::Message(_));
+        let sends_messages = storm.entries.iter().any(is_message);
+        let worker = Worker {
+            apps,
+            storm,
+            script: None,
+            outside,
+            has_requests,
+            sends_messages,
+            troubles,
+            wrong,
+        };
         Ok(worker.rehearsed())
     }
 
@@ -116,15 +112,16 @@ impl Worker {
         }
         let mut rng = Rng::new(0);
         for sent in if script.has_workload() { script.drawn(&mut rng)? } else { Vec::new() } {
-            let handler = sent.event().handler();
-            if !self.app().handles(handler) {
-                return Err(format!("{file}: the Worker has no `{handler}` handler"));
-            }
+            can_be_sent(&sent.event(), self.app()).map_err(|why| format!("{file}: {why}"))?;
         }
         let script = Arc::new(script);
         let outside = Outside::new(&self.storm.outside, Some(script.clone()));
         let has_requests = self.has_requests || script.has_workload();
-        Ok(Worker { script: Some(script), outside, has_requests, ..self }.rehearsed())
+        // A workload that is drawn may send any.
+        let consumes = !self.app().config().queues.consumers.is_empty();
+        let sends_messages = self.sends_messages || script.has_workload() && consumes;
+        Ok(Worker { script: Some(script), outside, has_requests, sends_messages, ..self }
+            .rehearsed())
     }
 
     /// Plays the calm. A workflow that fails or waits there does so by its program, and not by a storm.
@@ -233,6 +230,9 @@ impl Worker {
     pub fn mount(&self, cloud: &mut Cloud) {
         mount::mount(&self.apps, cloud);
         self.outside.mount(cloud);
+        if self.sends_messages {
+            cloud.worker(&self.app().sender()).fetch(message::send);
+        }
     }
 
     /// The Worker as a system of that name, which was read from `origin`.
@@ -261,105 +261,22 @@ impl Worker {
             }
         })
     }
-
-    fn smallest(&self) -> Vec<ClientRequest> {
-        match self.sender() {
-            Some(script) => {
-                self.scripted_workload(script, &mut Rng::new(0)).into_iter().take(1).collect()
-            }
-            None => vec![self.sent(&self.storm.entries[0], Time::ZERO)],
-        }
-    }
-
-    /// What `storm.ts` sends. It was tried when the file was read, so an error now depends on what was drawn. Then
-    /// nothing is sent, and [`Worker::wrong`] tells of it when the search is over.
-    fn scripted_workload(&self, script: &StormTs, rng: &mut Rng) -> Vec<ClientRequest> {
-        let drawn = script.drawn(rng).unwrap_or_else(|why| {
-            // Another thread may have been first, and one error will do.
-            let _ = self.wrong.set(format!("{}: the workload: {why}", script.file()));
-            Vec::new()
-        });
-        drawn.iter().map(|sent| self.scripted_request(sent)).collect()
-    }
-
-    fn scripted_request(&self, sent: &Sent) -> ClientRequest {
-        self.sent(&Entry { after: None, event: sent.event(), line: 0 }, sent.at())
-    }
-
-    /// Every request of the file once, each as long after the one before it as the file says, or else long after it.
-    pub fn one_by_one(&self) -> Vec<ClientRequest> {
-        if let Some(script) = self.sender() {
-            let drawn = self.scripted_workload(script, &mut Rng::new(0)).into_iter();
-            return drawn.map(|sent| ClientRequest { retries: 0, ..sent }).collect();
-        }
-        let mut at = Time::ZERO;
-        let mut requests = Vec::new();
-        for entry in &self.storm.entries {
-            if !requests.is_empty() {
-                at = at + entry.after.unwrap_or(ONE_BY_ONE);
-            }
-            requests.push(ClientRequest { retries: 0, ..self.sent(entry, at) });
-        }
-        requests
-    }
-
-    fn workload(&self, rng: &mut Rng) -> Vec<ClientRequest> {
-        let mut requests = match self.sender() {
-            Some(script) => self.scripted_workload(script, rng),
-            None => self.drawn(rng),
-        };
-        requests.extend(next_firings(&requests));
-        requests
-    }
-
-    /// Requests of the file, in its order or in any other.
-    fn drawn(&self, rng: &mut Rng) -> Vec<ClientRequest> {
-        let all = u32::try_from(self.storm.entries.len()).unwrap_or(u32::MAX);
-        let as_written = (2..=MOST).contains(&all) && rng.below(2) == 0;
-        let count = if as_written { all } else { 1 + rng.below(MOST) };
-        let mut at = Time::ZERO;
-        let mut requests = Vec::new();
-        for turn in 0..count {
-            let entry =
-                &self.storm.entries[if as_written { turn } else { rng.below(all) } as usize];
-            let gap = Duration::from_millis(GAPS_MS[rng.below(GAPS_MS.len() as u32) as usize]);
-            if turn > 0 {
-                at = at + entry.after.filter(|_| as_written).unwrap_or(gap);
-            }
-            requests.push(self.sent(entry, at));
-        }
-        requests
-    }
-
-    fn sent(&self, entry: &Entry, at: Time) -> ClientRequest {
-        let tried_again = |request: &Request, to: &str| ClientRequest {
-            request: request.clone(),
-            to: Some(to.into()),
-            ..ClientRequest::new(at, "", "", "").retried(RETRIES)
-        };
-        match &entry.event {
-            Event::Request(request) => tried_again(request, self.app().name()),
-            Event::Email(request) => tried_again(request, &self.app().mail()),
-            // A trigger that is missed is not tried again: see `next_firings`.
-            Event::Scheduled(cron) => {
-                let path = format!("/{}", cron.replace(' ', "+"));
-                let to = Some(self.app().cron().into());
-                ClientRequest { to, ..ClientRequest::new(at, "SCHEDULED", &path, "") }
-            }
-        }
-    }
 }
 
-/// The next firing of every cron trigger, long after the storm. It finds what one that failed has left half done.
-fn next_firings(requests: &[ClientRequest]) -> Vec<ClientRequest> {
-    let Some(last) = requests.iter().map(|sent| sent.at).max() else { return Vec::new() };
-    let mut firings: Vec<ClientRequest> = Vec::new();
-    for sent in requests.iter().filter(|sent| sent.request.method == "SCHEDULED") {
-        if firings.iter().all(|known| known.request != sent.request) {
-            firings.push(ClientRequest { at: last + AFTERWARDS, ..sent.clone() });
-        }
+/// Refuses what the Worker has no handler for, and a message to a queue that it does not consume.
+fn can_be_sent(event: &Event, app: &App) -> Result<(), String> {
+    let handler = event.handler();
+    if !app.handles(handler) {
+        return Err(format!("the Worker has no `{handler}` handler"));
     }
-    firings
+    let Event::Message(request) = event else { return Ok(()) };
+    let queue = message::queue(request);
+    let known: Vec<&str> =
+        app.config().queues.consumers.iter().map(|consumer| &*consumer.queue).collect();
+    if known.contains(&queue) {
+        return Ok(());
+    }
+    Err(format!("the Worker does not consume the queue `{queue}`; {}", closest(queue, known)))
 }
 
 /// Refuses what is neither a column nor a promise that comes for nothing.
@@ -382,18 +299,22 @@ fn usual(app: &App) -> Result<Storm, String> {
     let crons = &app.config().triggers.crons;
     if app.handles("scheduled") && (storm.entries.is_empty() || !crons.is_empty()) {
         let cron = crons.first().cloned().unwrap_or_else(|| "* * * * *".into());
-        storm.entries.push(Entry { after: None, event: Event::Scheduled(cron), line: 1 });
+        storm.entries.push(Entry::new(Event::Scheduled(cron), 1));
     }
     if app.handles("email") && storm.entries.is_empty() {
         let request =
             email::request("ann@example.com worker@example.com", Headers::default(), "", 1)?;
-        storm.entries.push(Entry { after: None, event: Event::Email(request), line: 1 });
+        storm.entries.push(Entry::new(Event::Email(request), 1));
     }
     if storm.entries.is_empty() {
-        return Err(
-            "the Worker has no `fetch`, no `scheduled` and no `email` handler, so there is nothing to send it"
-                .into(),
-        );
+        return Err(match app.config().queues.consumers.first() {
+            Some(consumer) => format!(
+                "the Worker only consumes queues, and nothing is sent to them; write `QUEUE {}`, an empty line and a message \
+                 into {STORM}",
+                consumer.queue
+            ),
+            None => "the Worker has no handler that anything could be sent to".into(),
+        });
     }
     Ok(storm)
 }

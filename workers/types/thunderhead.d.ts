@@ -28,6 +28,8 @@ declare module "thunderhead" {
     scheduled(cron: string): void;
     /** A message comes by mail. Its sender tries again when it gets no answer. */
     email(message: { from: string; to: string; headers?: Record<string, string>; text?: string }): void;
+    /** A message comes to a queue that the Worker consumes: JSON, or a text as it is. */
+    queue(name: string, message: unknown): void;
     /** What follows is sent that much later: milliseconds, or `"3s"`. */
     sleep(time: number | string): void;
     /** What follows is sent two hours later, when the storm is over and everything is at rest. */

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::{ClientRequest, EventKind, Scenario, Trace};
+use thunderhead_sim::answers::Answers;
+use thunderhead_sim::{ClientRequest, EventKind, Response, Scenario, Trace};
 
 use super::connections::{Played, heard};
 use crate::history::{exchanges, streamed};
@@ -126,12 +127,14 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         }
     }
     let mut attempts = Vec::new();
+    let mut answers = Answers::to(&scenario.requests);
     for exchange in exchanges(trace) {
         let at = events[exchange.sent].at;
         let is_of = |request: &ClientRequest| {
             &*request.from == exchange.from
                 && request.to.as_ref().is_none_or(|to| **to == *exchange.to)
-                && request.request == *exchange.request
+                && !answers.has_come(request)
+                && answers.filled(&request.request).is_ok_and(|sent| *sent == *exchange.request)
                 && request.at <= at
         };
         // A trigger is never tried again, so it is the last one that was due.
@@ -145,13 +148,21 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         let served = status.is_some_and(|status| status < 500 && status != TOO_MANY)
             && body.as_ref().is_none_or(|body| body.ended.is_some() && !body.broken);
         let left = body.as_ref().is_some_and(|body| body.cancelled);
-        let ended = body.map_or(exchange.ended, |body| body.ended);
+        let ended = body.as_ref().map_or(exchange.ended, |body| body.ended);
         let over = ended.filter(|_| served && status != Some(202));
+        if let Some(response) = exchange.response.filter(|_| served) {
+            let whole = body.as_ref().map_or(response.body.clone(), |body| body.before(usize::MAX));
+            answers
+                .came(&scenario.requests[request], &Response { body: whole, ..response.clone() });
+        }
+        let sent = &scenario.requests[request];
         let mut part = Part { request, step: 0 };
         let said = heard(trace, &exchange);
         if said.is_some() {
             part.request = played.len();
-            played.push(Played::request(request, &scenario.requests[request]));
+            played.push(Played::request(request, sent));
+        } else if !served {
+            part.request = unheard(request, sent, played);
         }
         attempts.push(Attempt { part, sent: exchange.sent, served, over, left });
         for said in said.into_iter().flatten() {
@@ -162,12 +173,21 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         }
         // The network may have carried it twice.
         for _ in 1..*begun.get(&exchange.call).unwrap_or(&1) {
-            let part = Part { request, step: 0 };
+            let part = Part { request: unheard(request, sent, played), step: 0 };
             let (sent, served, over) = (exchange.sent, false, None);
             attempts.push(Attempt { part, sent, served, over, left: false });
         }
     }
     attempts
+}
+
+/// What is played for an attempt whose answer was not heard: no other request uses it.
+fn unheard(of: usize, request: &ClientRequest, played: &mut Vec<Played>) -> usize {
+    if request.name.is_none() {
+        return of;
+    }
+    played.push(Played::request(of, &ClientRequest { name: None, ..request.clone() }));
+    played.len() - 1
 }
 
 #[cfg(test)]
@@ -280,6 +300,33 @@ mod tests {
         let scenario = Scenario { requests: vec![request], ..Scenario::default() };
         let (found, _) = numbers(&orders(&history.trace(), &scenario));
         assert_eq!(found, [vec![0, 0], vec![0]]);
+    }
+
+    /// Each attempt has made something, and only one of them is known to the client.
+    #[test]
+    fn only_the_attempt_that_was_answered_has_the_name_that_others_refer_to() {
+        let order = ClientRequest::new(Time::ZERO, "POST", "/orders", "").named("order");
+        let paid = ClientRequest::new(Time::ZERO, "PUT", "/{{order.response.body.id}}", "");
+        let call = |request: &ClientRequest| Op::Fetch {
+            to: "web".into(),
+            request: request.request.clone(),
+        };
+        let mut history = History::default();
+        let answer = |body: &str| Reply::Fetch(Response::new(200, body));
+        history.calls("client", 0, call(&order));
+        history.calls("client", 1, call(&order)).returns("client", 1, answer("{\"id\":7}"));
+        let used = ClientRequest::new(Time::ZERO, "PUT", "/7", "");
+        history.calls("client", 2, call(&used)).returns("client", 2, answer(""));
+        // No request of the scenario becomes this one.
+        let other = ClientRequest::new(Time::ZERO, "PUT", "/8", "");
+        history.calls("client", 3, call(&other)).returns("client", 3, answer(""));
+        let scenario = Scenario { requests: vec![order, paid], ..Scenario::default() };
+        let orders = orders(&history.trace(), &scenario);
+        let names: Vec<_> = orders.played.iter().map(|one| one.request.name.as_deref()).collect();
+        assert_eq!(names, [Some("order"), None, None]);
+        let (found, complete) = numbers(&orders);
+        assert!(complete);
+        assert_eq!(found, [vec![2, 0, 1], vec![0, 2, 1], vec![0, 1, 2], vec![0, 1]]);
     }
 
     #[test]

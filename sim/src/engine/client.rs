@@ -11,9 +11,11 @@ use crate::engine::ids::EndId;
 use crate::engine::task::Waits;
 use crate::protocol::frame::Frame;
 use crate::protocol::headers::Headers;
-use crate::protocol::http::{STREAM, WEB_SOCKET};
-use crate::scenario::ClientRequest;
+use crate::protocol::http::{Request, Response, STREAM, WEB_SOCKET};
+use crate::scenario::answers::{Answers, Unfilled};
 use crate::scenario::conversation::{Conversation, Step};
+use crate::scenario::{ClientRequest, Scenario};
+use crate::values::body::Body;
 
 /// How long a client waits before it tries again.
 const BACKOFF: Duration = Duration::from_secs(1);
@@ -27,17 +29,23 @@ const AHEAD: u32 = 16;
 impl Env {
     /// Sends a request of the scenario, with as many retries as it says.
     pub(crate) async fn send_as_client(self, to: Arc<str>, sent: ClientRequest) {
-        let says = Conversation::of(&sent.request);
-        let says = says.map(|says| says.expect("checked before the run began"));
+        let Some(request) = self.filled(&sent).await else { return };
+        // It was checked before the run began, but not with what it takes from answers.
+        let Ok(says) = Conversation::of(&request).transpose() else { return };
         let mut talk = says.map(|says| Talk { steps: says.steps, at: 0 });
         for left in (0..=sent.retries).rev() {
-            let response = self.fetch(&to, sent.request.clone()).await;
+            let response = self.fetch(&to, request.clone()).await;
             let end_in =
                 |header| response.as_ref().ok().and_then(|it| self.end_in(&it.headers, header));
             let over = match (end_in(WEB_SOCKET), &mut talk, end_in(STREAM)) {
                 (Some(end), Some(talk), _) => talk.on(&self, end).await,
-                (_, _, Some(body)) if !self.read_body(body).await => false,
-                _ => response.is_ok_and(|response| response.status < 500),
+                (_, _, Some(body)) => match (self.read_body(body).await, response) {
+                    (Some(whole), Ok(response)) => {
+                        self.answered(&sent, Response { body: whole, ..response })
+                    }
+                    _ => false,
+                },
+                _ => response.is_ok_and(|response| self.answered(&sent, response)),
             };
             if over {
                 return;
@@ -46,6 +54,38 @@ impl Env {
                 self.sleep(BACKOFF).await;
             }
         }
+    }
+
+    /// The request with what it takes from the answers to others, which it waits for; none if that is not in them.
+    async fn filled(&self, sent: &ClientRequest) -> Option<Request> {
+        poll_fn(|cx| {
+            let mut state = self.world().state();
+            match state.answers.known.filled(&sent.request) {
+                Ok(request) => Poll::Ready(Some(request.into_owned())),
+                Err(Unfilled::Missing(_)) => Poll::Ready(None),
+                Err(Unfilled::Awaited(_)) => {
+                    let task = state.tasks.waiting(cx);
+                    state.answers.awaited_by.push(task);
+                    state.tasks[task].waits = Waits::Elsewhere;
+                    // The answer need not come.
+                    state.tasks[task].listens = true;
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+
+    /// An answer has come to a request. Returns whether its client does not try again.
+    fn answered(&self, sent: &ClientRequest, response: Response) -> bool {
+        if response.status >= 500 {
+            return false;
+        }
+        let mut state = self.world().state();
+        state.answers.known.came(sent, &response);
+        let waiting = std::mem::take(&mut state.answers.awaited_by);
+        waiting.into_iter().for_each(|task| state.wake(task));
+        true
     }
 
     /// The end of a WebSocket or of a body that a message brings in that header; it is with this host from now on.
@@ -58,12 +98,16 @@ impl Env {
         Some(end)
     }
 
-    /// Reads a body that is streamed, for as long as a client does that. Returns whether it was not broken off.
-    async fn read_body(&self, end: EndId) -> bool {
+    /// Reads a body that is streamed, for as long as a client does that. Returns what has come; none if it was broken
+    /// off.
+    async fn read_body(&self, end: EndId) -> Option<Body> {
+        let mut whole = Vec::new();
         let reading = async {
             while let Some(frame) = self.next_frame(end).await {
-                if frame == Frame::Broken {
-                    return false;
+                match frame {
+                    Frame::Broken => return false,
+                    Frame::Part(part) => whole.extend_from_slice(part.bytes()),
+                    _ => {}
                 }
             }
             true
@@ -72,7 +116,7 @@ impl Env {
         if read.is_none() {
             self.world().state().send_frame(end, Frame::Cancel { reason: "".into() });
         }
-        read.unwrap_or(true)
+        read.unwrap_or(true).then(|| whole.into())
     }
 
     /// Waits until the reader of a body is not far behind, or wants no more. Returns whether it wants more.

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::choices::{Choices, HostKey, Source};
 use crate::engine::agenda::{Agenda, Scheduled};
+use crate::engine::answers::ClientAnswers;
 use crate::engine::calls::Calls;
 use crate::engine::connections::Connections;
 use crate::engine::host::{Alarm, Handlers, Host, Instance, ObjectClass, ObjectHost};
@@ -103,6 +104,7 @@ pub(crate) struct State {
     pub steps: u32,
     /// How many bytes the changed rows of the history hold.
     pub row_bytes: usize,
+    pub answers: ClientAnswers,
     pub crashes: u32,
     /// How many unique names have been given out.
     pub unique: u64,
@@ -134,6 +136,7 @@ impl State {
             deferred_drops: DeferredDrops::default(),
             steps: 0,
             row_bytes: 0,
+            answers: ClientAnswers::new(scenario),
             crashes: 0,
             unique: scenario.salt,
             live: None,

@@ -1,5 +1,6 @@
 //! The engine: how runs go and end, which faults there are, and what they do to an application.
 
+mod answers;
 mod bounds;
 mod destructors;
 mod faults;

@@ -8,10 +8,23 @@ use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
 use super::variables::variable;
 use super::{Entry, Event, Part, StormHttpError};
 use crate::email::{self, EMAIL};
+use crate::message::{self, QUEUE};
 use crate::outside::Described;
 
 fn is_comment(line: &str) -> bool {
     line.starts_with('#') || line.starts_with("//")
+}
+
+/// Whether a line says nothing about a request but its name.
+fn says_nothing(line: &str) -> bool {
+    line.trim().is_empty() || is_comment(line) || variable(line).is_some()
+}
+
+/// The name in a comment `# @name order`.
+fn name(line: &str) -> Option<String> {
+    let comment = line.strip_prefix('#').or_else(|| line.strip_prefix("//"))?;
+    let name = comment.trim().strip_prefix("@name")?;
+    name.starts_with(char::is_whitespace).then(|| name.trim().to_string())
 }
 
 /// What the lines between two lines `###` say; nothing if there are only comments.
@@ -20,8 +33,9 @@ pub fn part(
     after: Option<Duration>,
 ) -> Result<Option<Part>, StormHttpError> {
     let lines = lines.iter().map(|(at, line)| (*at, &**line));
-    let says_nothing =
-        |line: &str| line.trim().is_empty() || is_comment(line) || variable(line).is_some();
+    let name =
+        lines.clone().map_while(|(_, line)| says_nothing(line).then_some(line)).find_map(name);
+    let entry = |event, line| Part::Entry(Entry { after, name, ..Entry::new(event, line) });
     let mut lines = lines.skip_while(|(_, line)| says_nothing(line));
     let Some((line, first)) = lines.next() else { return Ok(None) };
     // An address may go on in the lines below, which begin with a space, and its query does.
@@ -40,15 +54,21 @@ pub fn part(
     let target = target.trim();
     match method {
         "SCHEDULED" => {
-            let entry = Entry { after, event: Event::Scheduled(target.into()), line };
-            return Ok(Some(Part::Entry(entry)));
+            return Ok(Some(entry(Event::Scheduled(target.into()), line)));
         }
         EMAIL => {
             let headers = headers(&mut lines)?;
             let text: Vec<&str> = lines.map(|(_, line)| line).collect();
             let text = text.join("\r\n");
             let request = email::request(target, headers, text.trim_end(), line).map_err(wrong)?;
-            return Ok(Some(Part::Entry(Entry { after, event: Event::Email(request), line })));
+            return Ok(Some(entry(Event::Email(request), line)));
+        }
+        QUEUE => {
+            let headers = headers(&mut lines)?;
+            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
+            let text = text.join("\n");
+            let request = message::request(target, headers, text.trim_end()).map_err(wrong)?;
+            return Ok(Some(entry(Event::Message(request), line)));
         }
         "OUTSIDE" => {
             let mut described = Described::parse(target).map_err(wrong)?;
@@ -87,7 +107,7 @@ pub fn part(
     // The last line of a form in parts ends like the others.
     let text = text.trim_end();
     request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
-    Ok(Some(Part::Entry(Entry { after, event: Event::Request(request), line })))
+    Ok(Some(entry(Event::Request(request), line)))
 }
 
 /// Whether a line goes on with the address above it.

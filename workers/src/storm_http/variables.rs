@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use thunderhead_sim::answers::Reference;
+
 use super::StormHttpError;
 
 /// A line that sets a variable: its name and its value.
@@ -41,6 +43,10 @@ pub fn filled<'a>(
         out += before;
         match (variables.get(name), name) {
             (Some(value), _) => out += value,
+            // Filled in when the answer has come.
+            (None, reference) if Reference::parse(reference).is_some() => {
+                out += &format!("{{{{{reference}}}}}");
+            }
             // The same ones in every run: what is sent is part of a scenario.
             (None, "$guid" | "$uuid" | "$random.uuid") => {
                 out += &format!("00000000-0000-4000-8000-{at:012}");

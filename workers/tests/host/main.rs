@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod answers;
 mod bindings;
 mod ciphers;
 mod determinism;
@@ -14,6 +15,7 @@ mod intl;
 mod kv;
 mod kv_service;
 mod language;
+mod messages;
 mod node_modules;
 mod objects;
 mod outside;

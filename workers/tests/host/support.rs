@@ -28,7 +28,8 @@ pub fn play(app: &Arc<App>, requests: &[(&str, &str, &str)]) -> Run {
 
 /// What the client was answered: status and body, or the error.
 pub fn answers(run: &Run) -> Vec<String> {
-    let returns = run.trace.events().iter().filter(|event| run.trace.actor(event) == "client");
+    let is_client = |actor: &str| actor.split(' ').next() == Some("client");
+    let returns = run.trace.events().iter().filter(|event| is_client(run.trace.actor(event)));
     let outcomes = returns.filter_map(|event| match event.kind {
         EventKind::Return { call, outcome } => Some((call, run.trace.outcome(outcome))),
         _ => None,

@@ -2,7 +2,7 @@
 
 mod request;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -63,7 +63,14 @@ pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError>
     let fields = Fields::new(text, root.get_ref(), 0..0, "a script", FIELDS)?;
     let drawn = fields.has("seed") || fields.has("tape");
     let (fault_targets, unread) = (Vec::new(), Vec::new());
-    let mut reader = Reader { text, drawn, places: BTreeMap::new(), fault_targets, unread };
+    let mut reader = Reader {
+        text,
+        drawn,
+        places: BTreeMap::new(),
+        fault_targets,
+        unread,
+        names: BTreeSet::new(),
+    };
     let script = reader.script(&fields)?;
     let Reader { places, fault_targets, unread, .. } = reader;
     let (file, text) = (file.into(), source.into());
@@ -77,6 +84,8 @@ struct Reader<'a> {
     places: BTreeMap<ScriptPlace, Range<usize>>,
     fault_targets: Vec<String>,
     unread: Vec<usize>,
+    /// The names that requests have so far.
+    names: BTreeSet<&'a str>,
 }
 
 impl<'a> Reader<'a> {

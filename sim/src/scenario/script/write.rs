@@ -139,6 +139,9 @@ fn request(client: &ClientRequest) -> String {
     if &*client.from != "client" {
         row.add("from", quoted(&client.from));
     }
+    if let Some(name) = &client.name {
+        row.add("name", quoted(name));
+    }
     if let Some(to) = &client.to {
         row.add("to", quoted(to));
     }
@@ -254,7 +257,8 @@ requests = [
     { at = "0s", fetch = "PUT /cat.jpg", body = "v1", from = "alice", to = "web", retries = 2 },
     { at = "1500ms", fetch = "PUT /dog.jpg", headers = { "a b" = "1", accept = "*/*" }, body = { hex = "ff00" } },
     { at = "2s", fetch = "PUT /owl.jpg", body = { file = "photos/owl.jpg" } },
-    { at = "3s", fetch = "PUT /clock.png", body = { picture = "clock" } },
+    { at = "3s", fetch = "PUT /clock.png", body = { picture = "clock" }, name = "clock" },
+    { at = "4s", fetch = "GET /{{clock.response.body.id}}" },
 ]
 faults = [
     { kind = "lose_reply", on = "relay>r2.put photos/*", times = 2, skip = 1 },

@@ -11,12 +11,13 @@ use crate::protocol::http::Request;
 use crate::scenario::script::error::ScriptError;
 use crate::scenario::script::fields::{Fields, kind};
 use crate::scenario::script::{ScriptPlace, words};
-use crate::scenario::{ClientRequest, limits};
+use crate::scenario::{ClientRequest, answers, limits};
 use crate::values::body::{Body, BodySource};
 use crate::values::hex::unhex;
 use crate::values::time::Time;
 
-pub(super) const REQUEST: &[&str] = &["at", "fetch", "headers", "body", "from", "to", "retries"];
+pub(super) const REQUEST: &[&str] =
+    &["at", "fetch", "headers", "body", "from", "name", "to", "retries"];
 pub(super) const BODY: &[&str] = &["hex", "file", "picture"];
 
 impl<'a> Reader<'a> {
@@ -45,9 +46,19 @@ impl<'a> Reader<'a> {
         let to = fields.string("to")?;
         self.places.insert(ScriptPlace::RequestTo(index), fields.span("to"));
         let from = fields.string("from")?.map_or("client", |found| found.value);
+        let name = fields.string("name")?.map(|found| found.value);
+        if let Some(name) = name.filter(|name| !answers::is_name(name)) {
+            let wrong = format!("`{name}` is no name");
+            return Err(fields.object("name", wrong, "write letters, digits, `_` and `-`"));
+        }
+        if let Some(name) = name.filter(|name| !self.names.insert(name)) {
+            let wrong = format!("two requests have the name `{name}`");
+            return Err(fields.object("name", wrong, "give the second another name"));
+        }
         Ok(ClientRequest {
             at: Time::ZERO + at,
             from: from.into(),
+            name: name.map(Arc::from),
             to: to.map(|found| found.value.into()),
             request,
             retries: fields.number_within("retries", limits::RETRIES)?.unwrap_or(0),

@@ -1,7 +1,8 @@
-//! How soon each strategy finds each known mistake: the refuted variants of all systems, and the mistakes that their
+//! How soon a strategy finds each known mistake: the refuted variants of all systems, and the mistakes that their
 //! references can be told to make. Prints the table of `docs/finding-bugs.md`.
 //!
-//! `cargo bench --bench strategies -- uploads` measures one system.
+//! `cargo bench --bench strategies -- uploads pct` measures one system and one strategy; without names it is all systems
+//! and the strategy that `explore` uses when none is said.
 
 #[allow(dead_code, reason = "this bench needs the clock and the table alone")]
 mod measure;
@@ -34,6 +35,7 @@ enum Way {
     Whole(Strategy),
 }
 
+/// The first is the one that `explore` uses when none is said.
 const WAYS: [(&str, Way); 6] = [
     ("random", Way::Seeds(Sampling::Random)),
     ("pct", Way::Seeds(Sampling::Pct)),
@@ -48,33 +50,41 @@ type Took = (Option<u64>, Duration);
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let mut found: [Vec<(u64, Duration)>; WAYS.len()] = Default::default();
-    let header = ["system", "mistake", "random", "pct", "mixed", "weather", "guided", "enumerate"];
-    let mut table = Table::new(header);
-    let mut rows = 0_usize;
+    let is_asked = |name: &str| asked.iter().any(|asked| asked == name);
+    let mut ways: Vec<_> = WAYS.iter().filter(|(name, _)| is_asked(name)).collect();
+    if ways.is_empty() {
+        ways.push(&WAYS[0]);
+    }
+    let named_systems = systems::all().iter().any(|system| is_asked(&system.name));
+    let mut found: Vec<Vec<(u64, Duration)>> = vec![Vec::new(); ways.len()];
+    let mut table = Table::new(["system", "mistake", "strategy", "runs", "time"]);
+    let mut mistakes = 0_usize;
     for system in systems::all() {
-        if !asked.is_empty() && asked.iter().all(|name| *name != *system.name) {
+        if named_systems && !is_asked(&system.name) {
             continue;
         }
         let wrong = system.variants().iter().filter(|one| one.expected != Expected::Holds);
         for variant in wrong.chain(system.mistakes()) {
-            let mut row = vec![format!("`{}`", system.name), format!("`{}`", variant.name)];
-            for ((_, way), found) in WAYS.iter().zip(&mut found) {
+            mistakes += 1;
+            for ((name, way), found) in ways.iter().zip(&mut found) {
                 let (runs, took) = typical(system, variant, *way);
-                row.push(runs.map_or("–".into(), |runs| format!("{runs} ({})", seconds(took))));
+                let (system, mistake) =
+                    (format!("`{}`", system.name), format!("`{}`", variant.name));
+                let number = runs.map_or("–".into(), |runs| runs.to_string());
+                let time = runs.map_or("–".into(), |_| seconds(took));
+                let row = [system, mistake, format!("`{name}`"), number, time];
+                eprintln!("{}", row.join(" "));
+                table.row(row);
                 found.extend(runs.map(|runs| (runs, took)));
             }
-            eprintln!("{}", row.join(" "));
-            table.row(row.try_into().expect("as many cells as columns"));
-            rows += 1;
         }
     }
     println!("{table}");
-    for ((name, _), mut found) in WAYS.iter().zip(found) {
+    for ((name, _), mut found) in ways.iter().zip(found) {
         found.sort_unstable();
         let number = found.len();
         let middle = found.get(number / 2).map_or(0, |(runs, _)| *runs);
-        println!("{name}: {number} of {rows} found, median {middle} runs");
+        println!("{name}: {number} of {mistakes} found, median {middle} runs");
     }
 }
 

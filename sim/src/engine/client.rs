@@ -12,9 +12,9 @@ use crate::engine::task::Waits;
 use crate::protocol::frame::Frame;
 use crate::protocol::headers::Headers;
 use crate::protocol::http::{Request, Response, STREAM, WEB_SOCKET};
-use crate::scenario::answers::{Answers, Unfilled};
+use crate::scenario::ClientRequest;
+use crate::scenario::answers::Unfilled;
 use crate::scenario::conversation::{Conversation, Step};
-use crate::scenario::{ClientRequest, Scenario};
 use crate::values::body::Body;
 
 /// How long a client waits before it tries again.

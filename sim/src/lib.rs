@@ -211,4 +211,4 @@ pub use values::printable::{
 };
 pub use values::rng::Rng;
 pub use values::shelf::Shelf;
-pub use values::time::{EPOCH_MS, Time};
+pub use values::time::{EPOCH_MS, Time, date};

@@ -35,7 +35,15 @@ const METHODS = (
   "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST " +
   "PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE"
 ).split(" ");
-const DATA = { "node:http": { METHODS, STATUS_CODES, maxHeaderSize: 16384 } };
+// Packages make one while they load, and leave it unused where they fetch.
+function Agent(options = {}) {
+  this.options = { ...options };
+}
+Agent.prototype.destroy = () => {};
+const DATA = {
+  "node:http": { Agent, METHODS, STATUS_CODES, globalAgent: new Agent(), maxHeaderSize: 16384 },
+  "node:https": { Agent, globalAgent: new Agent() },
+};
 
 // Modules that are themselves a constructor, which is also under its name.
 const CONSTRUCTORS = { "node:module": "Module" };

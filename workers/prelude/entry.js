@@ -182,7 +182,7 @@ const handlers = {
     await handler(invocation, "queue")(delivered(invocation, batch));
   },
   async scheduled(invocation, { cron, scheduledTime }) {
-    await handler(invocation, "scheduled")(new ScheduledController(cron, scheduledTime ?? natives.now(), {}));
+    await handler(invocation, "scheduled")(new ScheduledController(cron, scheduledTime, {}));
   },
   async email(invocation, { from, to, headers }, bytes) {
     const message = new ForwardableEmailMessage(from, to, headers, bytes);

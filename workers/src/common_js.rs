@@ -21,11 +21,12 @@ pub fn is(text: &str) -> bool {
         && !small.iter().any(|word| text.contains(word))
 }
 
-/// The module of the language, in which every line is where it was.
-pub fn module(text: &str) -> String {
+/// The module of the language, in which every line is where it was. What is not there is not imported: to require it
+/// throws, which packages expect of what they can do without.
+pub fn module(text: &str, is_there: impl Fn(&str) -> bool) -> String {
     let text = text.replace("process.env.NODE_ENV", "\"production\"");
     let (mut before, mut table) = (String::new(), String::new());
-    for (at, name) in required(&text).iter().enumerate() {
+    for (at, name) in required(&text).iter().filter(|name| is_there(name)).enumerate() {
         let name = serde_json::Value::from(&**name);
         let _ = write!(before, "import * as __{at} from {name}; ");
         let _ = write!(table, "{name}: __{at}, ");
@@ -38,7 +39,7 @@ pub fn module(text: &str) -> String {
     format!(
         "{before}const __m = {{ exports: {{}} }}, __r = {{ {table}}}; \
          const __q = (name) => {{ const found = __r[name]; \
-         if (!found) throw new Error(`Cannot find module '${{name}}'`); return found.__commonJs ?? found; }}; \
+         if (!found) throw Object.assign(new Error(`Cannot find module '${{name}}'`), {{ code: 'MODULE_NOT_FOUND' }}); return found.__commonJs ?? found; }}; \
          (function (module, exports, require) {{ {text}\n}}).call(__m.exports, __m, __m.exports, __q); \
          export default __m.exports?.__esModule ? __m.exports.default : __m.exports; \
          export const __commonJs = __m.exports; {behind}"

@@ -43,6 +43,7 @@ mod bindings;
 mod code;
 mod common_js;
 mod config;
+mod cron;
 mod email;
 mod environment;
 mod esbuild;

@@ -1,5 +1,5 @@
-//! Migrations of D1: the statements of the files in `migrations_dir`, in the order of their names, as
-//! `wrangler d1 migrations apply` runs them.
+//! Migrations of D1: the statements of the files in `migrations_dir`, in the order of the numbers that their names begin
+//! with, as `wrangler d1 migrations apply` runs them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn read(folder: &Path, config: &Config) -> Result<BTreeMap<String, Vec<Strin
         let mut files: Vec<_> =
             entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
         files.retain(|path| path.extension().is_some_and(|end| end == "sql"));
-        files.sort();
+        files.sort_by_key(|path| (number(path), path.clone()));
         let mut statements = Vec::new();
         for path in files {
             let text = std::fs::read_to_string(&path);
@@ -35,6 +35,13 @@ pub fn read(folder: &Path, config: &Config) -> Result<BTreeMap<String, Vec<Strin
         all.insert(database.database().to_string(), statements);
     }
     Ok(all)
+}
+
+/// The number that the name of a file begins with. Files without one come last.
+fn number(path: &Path) -> u64 {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let digits = name.find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len());
+    name[..digits].parse().unwrap_or(u64::MAX)
 }
 
 /// The statements of a text, without comments. Those of a trigger stay together.
@@ -86,6 +93,15 @@ mod tests {
         let text = "-- tables; all of them\nCREATE TABLE a (n TEXT DEFAULT 'x;y'); /* ; */\nINSERT INTO a VALUES ('it''s');\n";
         let expected = ["CREATE TABLE a (n TEXT DEFAULT 'x;y')", "INSERT INTO a VALUES ('it''s')"];
         assert_eq!(split(text), expected);
+    }
+
+    #[test]
+    fn files_come_in_the_order_of_their_numbers() {
+        let names = ["seed.sql", "10_c.sql", "2_b.sql", "0001_a.sql", "2_a.sql"];
+        let mut files: Vec<&Path> = names.map(Path::new).to_vec();
+        files.sort_by_key(|path| (number(path), path.to_path_buf()));
+        let ordered = ["0001_a.sql", "2_a.sql", "2_b.sql", "10_c.sql", "seed.sql"];
+        assert_eq!(files, ordered.map(Path::new));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use thunderhead_sim::workflow::WorkflowEvent;
 use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step, WEBSOCKET};
 
 use crate::app::App;
+use crate::cron::Cron;
 use crate::email;
 use crate::failure::Thrown;
 use crate::invocation::{Call, Invocation, Returned, Unawaited};
@@ -118,7 +119,8 @@ impl App {
         if self.handles("scheduled") {
             let lives = Lives::new(self.isolates(platform));
             let cron = cloud.worker(&self.cron());
-            cron.fetch(move |env, request| tick(lives.clone(), env, request));
+            let local = platform.is_local();
+            cron.fetch(move |env, request| tick(lives.clone(), env, request, local));
         }
         if self.handles("email") {
             let lives = Lives::new(self.isolates(platform));
@@ -318,10 +320,14 @@ async fn consume(lives: Lives, env: Env, batch: MessageBatch) -> Result<(), Erro
     Ok(())
 }
 
-async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Error> {
+/// `local` is the emulator on a developer's machine, which fires a trigger when it is asked to.
+async fn tick(lives: Lives, env: Env, request: Request, local: bool) -> Result<Response, Error> {
     let cron = request.path.trim_start_matches('/').replace('+', " ");
-    let call =
-        Call { kind: "scheduled", json: json!({ "cron": cron }).to_string(), bytes: Body::empty() };
+    // The same for all that are due at once, however late they come.
+    let now = env.now().unix_ms();
+    let due = Cron::parse(&cron).filter(|_| !local).and_then(|cron| cron.last(now)).unwrap_or(now);
+    let json = json!({ "cron": cron, "scheduledTime": due }).to_string();
+    let call = Call { kind: "scheduled", json, bytes: Body::empty() };
     let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;
     // The event is over when `waitUntil` is, and fails with it.
     if let Some(background) = returned.background {

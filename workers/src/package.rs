@@ -23,8 +23,20 @@ pub fn entry(manifest: &Value, path: &str) -> Option<String> {
     if path != "." {
         return Some(path.into());
     }
-    let main = ["module", "main"].into_iter().find_map(|key| manifest.get(key)?.as_str());
-    Some(main.unwrap_or("index.js").into())
+    let mains = ["browser", "module", "main"];
+    let main = mains.into_iter().find_map(|key| manifest.get(key)?.as_str()).unwrap_or("index.js");
+    // A table has other files for some of the package.
+    let instead = manifest.get("browser").and_then(Value::as_object).and_then(|table| {
+        let is_main = |file: &str| bare(file) == bare(main);
+        table.iter().find_map(|(file, instead)| instead.as_str().filter(|_| is_main(file)))
+    });
+    Some(instead.unwrap_or(main).into())
+}
+
+/// The path of a file without what may be left out of it.
+fn bare(file: &str) -> &str {
+    let file = file.strip_prefix("./").unwrap_or(file);
+    file.strip_suffix(".js").unwrap_or(file)
 }
 
 fn exported(exports: &Value, path: &str) -> Option<String> {
@@ -91,6 +103,10 @@ mod tests {
             entry(&json!({ "main": "a.js", "module": "b.js" }), ".").as_deref(),
             Some("b.js")
         );
+        let browser = json!({ "main": "a.js", "module": "b.js", "browser": "c.js" });
+        assert_eq!(entry(&browser, ".").as_deref(), Some("c.js"));
+        let table = json!({ "main": "./a", "browser": { "fs": false, "./a.js": "./c.js" } });
+        assert_eq!(entry(&table, ".").as_deref(), Some("./c.js"));
         assert_eq!(entry(&json!({}), ".").as_deref(), Some("index.js"));
         assert_eq!(entry(&json!({}), "./sub").as_deref(), Some("./sub"));
     }

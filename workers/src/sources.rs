@@ -116,11 +116,21 @@ impl Sources {
                 match Path::new(name).extension().and_then(|end| end.to_str()) {
                     Some("json") => Ok(format!("export default {text};")),
                     Some(end @ ("ts" | "mts" | "tsx")) => javascript(name, &text, end == "tsx"),
-                    Some("js" | "mjs") => lowered(name, text).map(of_either_style),
-                    _ => Ok(of_either_style(text)),
+                    Some("js" | "mjs") => {
+                        lowered(name, text).map(|text| self.of_either_style(name, text))
+                    }
+                    _ => Ok(self.of_either_style(name, text)),
                 }
             }
         }
+    }
+
+    /// A module of the language, which the text is or is made.
+    fn of_either_style(&self, name: &str, text: String) -> String {
+        if !common_js::is(&text) {
+            return text;
+        }
+        common_js::module(&text, |required| self.resolve(name, required).is_ok())
     }
 
     /// Where a module imports a name, as `file:line`.
@@ -156,11 +166,6 @@ fn lowered(name: &str, text: String) -> Result<String, String> {
 #[cfg(not(feature = "typescript"))]
 fn lowered(_name: &str, text: String) -> Result<String, String> {
     Ok(text)
-}
-
-/// A module of the language, which the text is or is made.
-fn of_either_style(text: String) -> String {
-    if common_js::is(&text) { common_js::module(&text) } else { text }
 }
 
 /// A module whose default export is an `ArrayBuffer` with these bytes.

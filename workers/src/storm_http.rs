@@ -288,6 +288,9 @@ mod tests {
         assert_eq!(names, [Some("order"), Some("paid"), None]);
         let uses: Vec<Vec<String>> = storm.entries.iter().map(|e| e.uses.clone()).collect();
         assert_eq!(uses, [vec![], vec!["order".to_string(), "order".into()], vec!["paid".into()]]);
+        let whole = parse("# @name a\nGET /\n###\nGET {{a.response.headers.location}}\n").unwrap();
+        let expected = Request::new("GET", "{{a.response.headers.location}}", "");
+        assert_eq!(whole.entries[1].event, Event::Request(expected));
         let said = |text: &str| parse(text).unwrap_err().to_string();
         assert_eq!(
             said("GET /{{order.response.body}}\n###\n# @name order\nPOST /\n"),

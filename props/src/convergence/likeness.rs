@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::StableHasher;
+use thunderhead_sim::{EPOCH_MS, StableHasher};
 
 use super::columns::Columns;
 use super::remains::Record;
@@ -197,12 +197,25 @@ fn name(text: &str) -> Option<usize> {
     (len >= NAME_MIN && hex(&text[..len])).then_some(len)
 }
 
+/// The lengths of time that programs count: a number of minutes, of hours or of days since 1970 is a time too.
+const WINDOWS_MS: [u64; 8] =
+    [10_000, 60_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 86_400_000];
+/// How long after its beginning a run is still going on. Longer, and more numbers would be taken for times.
+const RUN_MS: u64 = 32 * 86_400_000;
+
 /// The length of the time with which a text begins, if it begins with one: seconds or milliseconds of this century,
-/// or a date of the calendar.
+/// the number of a window of time in which the run may be, or a date of the calendar.
 fn time(text: &str) -> Option<usize> {
     let len = word(text);
     let number = text[..len].parse::<u64>().ok();
     if matches!(number, Some(1_600_000_000..4_000_000_000 | 1_600_000_000_000..4_000_000_000_000)) {
+        return Some(len);
+    }
+    let is_window = |number: u64| {
+        let windows = WINDOWS_MS.iter().map(|ms| EPOCH_MS / ms..=(EPOCH_MS + RUN_MS) / ms);
+        windows.into_iter().any(|windows| windows.contains(&number))
+    };
+    if number.is_some_and(is_window) {
         return Some(len);
     }
     let date = text.get(..11)?.bytes().enumerate().all(|(at, byte)| match at {
@@ -242,6 +255,12 @@ mod tests {
         assert!(alike(&[&["t", UUID]], &[&["t", A]]));
         assert!(alike(&[&["at=1735689600000"]], &[&["at=1735689700123"]]));
         assert!(alike(&[&["2025-01-01T00:00:00.000Z"]], &[&["2025-01-02 10:00:00"]]));
+        let windows = |ms: u64| [EPOCH_MS, EPOCH_MS + 7_000_000].map(|at| (at / ms).to_string());
+        for [one, two] in [60_000, 300_000, 3_600_000].map(windows) {
+            assert!(alike(&[&[&*one, "1"]], &[&[&*two, "1"]]), "{one} {two}");
+            assert!(!alike(&[&[&*one, "1"]], &[&[&*two, "2"]]), "{one} {two}");
+        }
+        assert!(!alike(&[&["490000"]], &[&["490001"]]), "hours long before");
         assert!(!alike(&[&["t", "1"]], &[&["t", "2"]]));
         assert!(!alike(&[&["t", A]], &[&["t", A], &["t", A]]));
         assert!(!alike(&[&["deadbeef"]], &[&["cafebabe"]]), "too short to be a name");

@@ -122,6 +122,8 @@ impl DurableObject for Stubborn {
         match method {
             "alarm" => storage.set_alarm(self.env.now() + Duration::from_secs(1))?,
             "no" => return Err(Error::app("no")),
+            "seal" if storage.get("sealed")?.is_some() => return Err(Error::app("sealed")),
+            "seal" => storage.put("sealed", "yes")?,
             _ => storage.put("done", "yes")?,
         }
         Ok(Body::empty())
@@ -151,9 +153,12 @@ fn an_alarm_that_always_fails_is_dropped_unless_the_object_goes_on() {
 
 #[test]
 fn an_object_that_refuses_every_call_after_the_storm_is_refuted() {
-    let refusing = broken(&system(stubborn), &[(100, "/no"), (200, "/no")], &[]);
+    let refusing = broken(&system(stubborn), &[(0, "/seal"), (100, "/seal"), (200, "/seal")], &[]);
     assert_eq!(names(&refusing), ["no object refuses every call"]);
-    assert_eq!(broken(&system(stubborn), &[(100, "/no"), (200, "/finish")], &[]), []);
+    let answers = [(0, "/seal"), (100, "/seal"), (200, "/seal"), (300, "/finish")];
+    assert_eq!(broken(&system(stubborn), &answers, &[]), []);
+    // It has never answered that.
+    assert_eq!(broken(&system(stubborn), &[(100, "/no"), (200, "/no")], &[]), []);
 }
 
 /// How a photo is counted when it is stored.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::protocol::http::{Request, Response};
 use crate::scenario::{ClientRequest, limits};
@@ -71,17 +71,26 @@ impl<'a> Reference<'a> {
             Part::Body(steps) if steps.is_empty() => return answer.body.text().map(str::to_string),
             Part::Body(steps) => steps,
         };
-        let document: Value = serde_json::from_slice(answer.body.bytes()).ok()?;
-        let found = steps.iter().try_fold(&document, |value, step| match value {
-            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-            other => other.get(step),
-        })?;
-        match found {
-            Value::Null => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
+        let document: &RawValue = serde_json::from_slice(answer.body.bytes()).ok()?;
+        let found = steps.iter().try_fold(document, |value, step| member(value, step))?;
+        // As it is written: a body may be signed.
+        match found.get() {
+            "null" => None,
+            text if text.starts_with('"') => serde_json::from_str(text).ok(),
+            text => Some(text.to_string()),
         }
     }
+}
+
+/// The item or the member of a document, which is parsed no further.
+fn member<'a>(value: &'a RawValue, step: &str) -> Option<&'a RawValue> {
+    let text = value.get();
+    if text.starts_with('[') {
+        let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+        return items.get(step.parse::<usize>().ok()?).copied();
+    }
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    members.get(step).copied()
 }
 
 /// Whether a request can have this name: letters, digits, `_` and `-`.
@@ -123,7 +132,7 @@ impl Answers {
         if self.0.is_empty() {
             return Ok(Cow::Borrowed(request));
         }
-        replaced(request, &mut |place, text, reference| {
+        let filled = replaced(request, &mut |place, text, reference| {
             let Some(answer) = self.0.get(reference.name) else { return Ok(None) };
             let Some(answer) = answer else { return Err(Unfilled::Awaited(reference.name.into())) };
             let fits = |value: &String| {
@@ -132,8 +141,23 @@ impl Answers {
             };
             let value = reference.value(answer).filter(fits);
             value.map(Some).ok_or_else(|| Unfilled::Missing(format!("{{{{{text}}}}}")))
-        })
+        })?;
+        addressed(filled).ok_or_else(|| Unfilled::Missing(request.path.to_string()))
     }
+}
+
+/// The request with its address taken apart, if an answer brought a whole one; none if what it brought is no address.
+fn addressed(mut request: Cow<'_, Request>) -> Option<Cow<'_, Request>> {
+    if request.path.starts_with('/') {
+        return Some(request);
+    }
+    let path = request.path.clone();
+    let schemes = ["https://", "http://", "wss://", "ws://"];
+    let rest = schemes.iter().find_map(|scheme| path.strip_prefix(scheme))?;
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    request.to_mut().headers.set("host", host);
+    request.to_mut().path = if path.is_empty() { "/".into() } else { path.into() };
+    Some(request)
 }
 
 /// The request with its references to other names: `name` gives the new name in place of an old one.
@@ -230,13 +254,12 @@ mod tests {
 
     #[test]
     fn a_reference_stands_for_a_member_an_item_a_header_or_all_of_an_answer() {
-        let text =
-            r#"{"id":"o-1","items":[{"sku":7},{"sku":8}],"0":"zero","none":null,"paid":true}"#;
+        let text = r#"{"id":"o-1","items":[{"sku":7, "a": 1.50},{"sku":8}],"0":"zero","none":null,"paid":true}"#;
         let answer = Response::new(201, text).with_header("Location", "/orders/o-1");
         let said = |reference: &str| path(&format!("create.response.{reference}"), &answer);
         assert_eq!(said("body.id").as_deref(), Some("o-1"));
         assert_eq!(said("body.$.items[1].sku").as_deref(), Some("8"));
-        assert_eq!(said("body.items.0").as_deref(), Some(r#"{"sku":7}"#));
+        assert_eq!(said("body.items.0").as_deref(), Some(r#"{"sku":7, "a": 1.50}"#));
         assert_eq!(said("body['paid']").as_deref(), Some("true"));
         assert_eq!(said("body.0").as_deref(), Some("zero"));
         assert_eq!(said("headers.location").as_deref(), Some("/orders/o-1"));
@@ -266,6 +289,18 @@ mod tests {
         .with_header("if-match", "\"5\"");
         assert_eq!(filled(&request, &answer), Ok(expected));
         assert_eq!(names(&request), ["create", "create", "create", "create", "other"]);
+    }
+
+    #[test]
+    fn a_whole_address_in_an_answer_gives_the_host_and_the_path() {
+        let request = Request::new("GET", "{{create.response.body}}", "");
+        let short = filled(&request, &Response::new(200, "https://s.example/a?b=c"));
+        assert_eq!(short, Ok(Request::new("GET", "/a?b=c", "").with_header("host", "s.example")));
+        let root = filled(&request, &Response::new(200, "http://s.example"));
+        assert_eq!(root, Ok(Request::new("GET", "/", "").with_header("host", "s.example")));
+        let path = filled(&request, &Response::new(200, "/a"));
+        assert_eq!(path, Ok(Request::new("GET", "/a", "")));
+        assert!(filled(&request, &Response::new(200, "no address")).is_err());
     }
 
     #[test]

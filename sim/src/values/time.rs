@@ -53,15 +53,15 @@ impl Time {
     pub fn iso(self) -> String {
         let unix = self.unix_ms();
         let (days, in_day) = (unix / 86_400_000, unix % 86_400_000);
-        let (year, month, day) = civil_from_days(days);
+        let (year, month, day) = date(days);
         let (hour, minute) = (in_day / 3_600_000, in_day / 60_000 % 60);
         let (second, ms) = (in_day / 1000 % 60, in_day % 1000);
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
     }
 }
 
-/// Days since 1970 to a Gregorian date, counting years from March so that the leap day is last.
-fn civil_from_days(days: u64) -> (u64, u64, u64) {
+/// The year, the month and the day of a day since 1970. Years are counted from March, so that the leap day is last.
+pub fn date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
     let year_of_era =

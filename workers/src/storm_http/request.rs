@@ -83,7 +83,10 @@ pub fn part(
         return Err(wrong(format!("`{first}` is no request; write one as `POST /orders`")));
     }
     let target = target.rsplit_once(" HTTP/").map_or(target, |(target, _)| target).trim_end();
+    // An answer may bring the whole address.
+    let answered = target.starts_with("{{").then_some((None, target));
     let (host, path) = address(target)
+        .or(answered)
         .ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
     let mut request = Request::new(method, path, "");
     if let Some(host) = host {

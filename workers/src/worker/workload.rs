@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use thunderhead_sim::{ClientRequest, Request, Rng, Time, answers};
+use thunderhead_sim::{ClientRequest, EPOCH_MS, Request, Rng, Time, answers};
 
 use super::Worker;
+use crate::cron::Cron;
 use crate::storm_http::{Entry, Event};
 use crate::storm_ts::{Sent, StormTs};
 
@@ -88,7 +89,11 @@ impl Worker {
             if turn > 0 {
                 at = at + entry.after.filter(|_| as_written).unwrap_or(gap);
             }
-            drawn.add(entry, at);
+            if as_written {
+                drawn.requests.push(self.sent(entry, at));
+            } else {
+                drawn.add(entry, at);
+            }
         }
         drawn.requests
     }
@@ -145,7 +150,7 @@ impl<'a> Drawn<'a> {
                 self.add(named, at);
             }
         }
-        let mut sent = self.worker.sent(entry, at);
+        let mut sent = self.worker.sent(entry, self.due(entry, at));
         if !entry.uses.is_empty() {
             let renamed = answers::renamed(&sent.request, |name| self.latest.get(name).cloned());
             sent.request = renamed.into_owned();
@@ -156,6 +161,15 @@ impl<'a> Drawn<'a> {
             self.latest.insert(name, own);
         }
         self.requests.push(sent);
+    }
+
+    /// When an entry is sent. A cron trigger that was drawn before is due again at its next time, and not at once.
+    fn due(&self, entry: &Entry, at: Time) -> Time {
+        let Event::Scheduled(trigger) = &entry.event else { return at };
+        let fired = self.worker.sent(entry, at).request;
+        let before = self.requests.iter().rev().find(|sent| sent.request == fired);
+        let next = before.and_then(|sent| Cron::parse(trigger)?.next(sent.at.unix_ms()));
+        next.map_or(at, |next| at.max(Time::from_ms(next.saturating_sub(EPOCH_MS))))
     }
 
     /// A name that no other request has.

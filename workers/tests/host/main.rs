@@ -7,6 +7,7 @@ mod bindings;
 mod ciphers;
 mod determinism;
 mod email;
+mod false_alarms;
 mod hibernation;
 mod hostile;
 mod html;

@@ -200,17 +200,17 @@ fn what_was_compressed_is_whole_again() {
 #[test]
 fn a_module_that_is_not_simulated_may_be_imported_and_says_so_when_it_is_used() {
     let said = with(
-        "import fs, { readFileSync } from 'node:fs'; import * as net from 'net'; import { Agent } from 'node:https';
+        "import fs, { readFileSync } from 'node:fs'; import * as net from 'net'; import { Agent, Server } from 'node:https';
          import { connect } from 'cloudflare:sockets'; import { gzipSync, gunzipSync } from 'node:zlib'; import { parse } from 'querystring';
-         class Mine extends Agent {}",
+         class Mine extends Server {} class Client extends Agent {}",
         "const told = (work) => { try { return work(); } catch (error) { return error.message; } };
          const later = await import('node:string_decoder');
-         return Response.json([told(() => readFileSync('/a')), told(() => fs.statSync('/a')), told(() => net.connect(1)), told(() => new Mine()), told(() => connect('a:1')),
+         return Response.json([told(() => readFileSync('/a')), told(() => fs.statSync('/a')), told(() => net.connect(1)), told(() => new Mine()), new Client({ keepAlive: true }).options, told(() => connect('a:1')),
            gunzipSync(gzipSync('hi')).toString(), parse('a=1&a=2&b=%20').a, new later.StringDecoder().write(new Uint8Array([104, 105]))]);",
     );
     assert_eq!(
         said,
-        r#"200 ["node:fs: readFileSync is not simulated.","node:fs: statSync is not simulated.","node:net: connect is not simulated.","node:https: Agent is not simulated.","cloudflare:sockets: connect is not simulated.","hi",["1","2"],"hi"]"#
+        r#"200 ["node:fs: readFileSync is not simulated.","node:fs: statSync is not simulated.","node:net: connect is not simulated.","node:https: Server is not simulated.",{"keepAlive":true},"cloudflare:sockets: connect is not simulated.","hi",["1","2"],"hi"]"#
     );
 }
 

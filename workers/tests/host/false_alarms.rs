@@ -1,0 +1,64 @@
+//! Correct Workers of which a promise was once said to be broken.
+
+use std::sync::Arc;
+
+use thunderhead_props::search::{self, Sampling};
+use thunderhead_workers::Worker;
+
+use crate::support::load;
+
+const DATABASE: &str =
+    r#""d1_databases": [{ "binding": "DB", "database_name": "db", "database_id": "1" }]"#;
+
+/// What the first 150 storms break.
+fn broken(config: &str, source: &str, storm: &str) -> Option<String> {
+    let config = format!(r#""name": "web", {config}"#);
+    let app = Arc::unwrap_or_clone(load(&config, source).unwrap());
+    let system = Worker::new(app, Some(storm)).unwrap().system("web".into(), ".".into());
+    (0..150).find_map(|seed| {
+        let (scenario, source) = search::of_seed(&system, seed, Sampling::Random, 3);
+        let checked = search::check(&system, system.reference(), &scenario, &source).unwrap();
+        let violation = checked.1.into_iter().next()?;
+        Some(format!("seed {seed}: {}: {}", violation.promise, violation.finding.message))
+    })
+}
+
+/// A trigger is not due twice at once, and its time lies on its grid.
+#[test]
+fn a_report_for_each_time_at_which_a_trigger_was_due_is_written_once() {
+    let source = "export default { async scheduled(controller, env) {
+        await env.DB.exec('CREATE TABLE IF NOT EXISTS reports (at INTEGER PRIMARY KEY)');
+        await env.DB.prepare('INSERT INTO reports VALUES (?) ON CONFLICT DO NOTHING').bind(controller.scheduledTime).run();
+    } };";
+    for cron in ["0 * * * *", "*/5 * * * *"] {
+        let config = format!(r#"{DATABASE}, "triggers": {{ "crons": ["{cron}"] }}"#);
+        assert_eq!(broken(&config, source, &format!("SCHEDULED {cron}\n")), None, "{cron}");
+    }
+}
+
+#[test]
+fn a_window_of_time_has_another_number_later() {
+    let source = "export default { async fetch(request, env) {
+        await env.DB.exec('CREATE TABLE IF NOT EXISTS hits (window INTEGER PRIMARY KEY)');
+        const window = Math.floor(Date.now() / 60_000);
+        await env.DB.prepare('INSERT OR IGNORE INTO hits VALUES (?)').bind(window).run();
+        return new Response('counted');
+    } };";
+    assert_eq!(broken(DATABASE, source, "POST /\n"), None);
+}
+
+#[test]
+fn an_object_may_refuse_what_it_has_never_answered() {
+    let source = "import { DurableObject } from 'cloudflare:workers';
+        export class Account extends DurableObject { async deposit(n) {
+          if (!(n > 0)) throw new Error('an amount is positive');
+          await this.ctx.storage.put('last', n);
+        } }
+        export default { async fetch(request, env) {
+          await env.ACCOUNT.getByName('ann').deposit(Number(new URL(request.url).searchParams.get('n')));
+          return new Response('done');
+        } };";
+    let config = r#""durable_objects": { "bindings": [{ "name": "ACCOUNT", "class_name": "Account" }] },
+        "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Account"] }]"#;
+    assert_eq!(broken(config, source, "POST /?n=5\n###\nPOST /?n=-1\n"), None);
+}

@@ -27,6 +27,9 @@ use thunderhead::playable::Playable;
 use thunderhead::props::System;
 use thunderhead_sim::{ScriptError, ScriptFile};
 
+/// Makes the input of a number from examples and words.
+pub type Mutate = fn(u64, &[Vec<u8>], &[&str]) -> Vec<u8>;
+
 /// Something that is read from outside.
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
@@ -38,8 +41,8 @@ pub struct Input {
     pub examples: fn() -> Vec<Vec<u8>>,
     /// Words that mean something in it, beside those of the examples.
     pub words: fn() -> Vec<&'static str>,
-    /// Makes the input of a number from examples and words.
-    pub mutated: fn(u64, &[Vec<u8>], &[&str]) -> Vec<u8>,
+    /// How inputs are made from those.
+    pub mutated: Mutate,
     /// Reads it. Whatever it is, this ends soon; an error says what does not hold.
     pub check: fn(&[u8]) -> Result<(), String>,
 }

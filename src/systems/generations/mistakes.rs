@@ -72,7 +72,7 @@ mistakes! {
     UNREADABLE_END = "unreadable-end", "an object that is done writes that down in words that it cannot read",
         breaks "no object refuses every call";
     HEARS_EVERYTHING_AGAIN = "hears-everything-again", "a report on a job whose end is known counts again",
-        breaks nothing;
+        breaks "no upload is left open";
     BUSY_IS_FINAL = "busy-is-final", "a provider that is busy is taken for one that refuses",
         breaks "every artifact is tried";
     NEVER_MODIFIED = "never-modified", "a client that has any bytes is told that they are the artifact's",

@@ -58,23 +58,19 @@ pub fn part(
         }
         EMAIL => {
             let headers = headers(&mut lines)?;
-            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
-            let text = text.join("\r\n");
-            let request = email::request(target, headers, text.trim_end(), line).map_err(wrong)?;
+            let text = joined(lines, "\r\n");
+            let request = email::request(target, headers, &text, line).map_err(wrong)?;
             return Ok(Some(entry(Event::Email(request), line)));
         }
         QUEUE => {
             let headers = headers(&mut lines)?;
-            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
-            let text = text.join("\n");
-            let request = message::request(target, headers, text.trim_end()).map_err(wrong)?;
+            let request = message::request(target, headers, &joined(lines, "\n")).map_err(wrong)?;
             return Ok(Some(entry(Event::Message(request), line)));
         }
         "OUTSIDE" => {
             let mut described = Described::parse(target).map_err(wrong)?;
             described.headers = headers(&mut lines)?;
-            let text: Vec<&str> = lines.map(|(_, line)| line).collect();
-            described.body = text.join("\n").trim_end().into();
+            described.body = joined(lines, "\n").into();
             return Ok(Some(Part::Outside(described)));
         }
         _ => {}
@@ -111,6 +107,12 @@ pub fn part(
     let text = text.trim_end();
     request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
     Ok(Some(entry(Event::Request(request), line)))
+}
+
+/// The lines as one text, without the empty ones at its end.
+fn joined<'a>(lines: impl Iterator<Item = (usize, &'a str)>, end: &str) -> String {
+    let lines: Vec<&str> = lines.map(|(_, line)| line).collect();
+    lines.join(end).trim_end().to_string()
 }
 
 /// Whether a line goes on with the address above it.

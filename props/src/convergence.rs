@@ -66,8 +66,16 @@ pub fn converges<'a>(
     if ignored != by_requests && like(&ignored) {
         return Ok(());
     }
-    // The nearest calm run is the one to be told of.
     let storm = Likeness::of(&storm, &ignored);
+    // What counts in windows of time depends on when each request was handled.
+    let as_run = orders.as_run().any(|times| {
+        let left = calm.leaves_at(&times);
+        left.is_some_and(|left| Likeness::of(&left, &ignored) == storm)
+    });
+    if as_run {
+        return Ok(());
+    }
+    // The nearest calm run is the one to be told of.
     let played = tries().filter(|(order, gap)| calm.leaves(order, *gap, Weather::Benign).is_some());
     let count = played.count();
     let told = tries().filter_map(|(order, gap)| {

@@ -100,6 +100,11 @@ impl Calm<'_> {
         if gap == Gap::Close && requests == self.spaced(order, Gap::AsScripted) {
             return None;
         }
+        self.known(requests, gap, weather)
+    }
+
+    /// What these requests leave behind, which may have been played before.
+    fn known(&self, requests: Vec<ClientRequest>, gap: Gap, weather: Weather) -> Left {
         let key =
             (self.variant.address(), StableHasher::of(&(gap == Gap::Close, &requests)), weather);
         if let Some(known) =
@@ -115,6 +120,13 @@ impl Calm<'_> {
             known.insert(key, (self.variant.clone(), left.clone()));
         });
         left
+    }
+
+    /// What the requests leave behind when each comes at its time. It counts only if none comes while another is going
+    /// on.
+    pub fn leaves_at(&self, times: &[(Time, Part)]) -> Left {
+        let requests = times.iter().map(|(at, part)| self.played[part.request].at(*at, &[]));
+        self.known(requests.collect(), Gap::Close, Weather::Benign)
     }
 
     fn spaced(&self, order: &[Part], gap: Gap) -> Vec<ClientRequest> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use thunderhead_sim::answers::Answers;
-use thunderhead_sim::{ClientRequest, EventKind, Response, Scenario, Trace};
+use thunderhead_sim::{ClientRequest, EventKind, Response, Scenario, Time, Trace};
 
 use super::connections::{Played, heard};
 use crate::history::{exchanges, streamed};
@@ -24,6 +24,8 @@ struct Attempt {
     served: bool,
     /// By which event the client knew that it was over. A 202 says that it is not.
     over: Option<usize>,
+    /// When the other side began to handle it.
+    began: Option<Time>,
     /// Whether the client has gone away while it was answered. How much was done by then depends on the time.
     left: bool,
 }
@@ -42,8 +44,29 @@ pub struct Orders {
     /// What can be played: the requests of the scenario, and behind them the connections that were opened.
     pub played: Vec<Played>,
     pub found: Vec<Vec<Part>>,
+    /// When each attempt was begun to be handled in the run, in the order of these times, and whether it is known to have
+    /// been served.
+    began: Vec<(Time, Part, bool)>,
     /// Whether there are no others.
     pub complete: bool,
+}
+
+impl Orders {
+    /// What was begun to be handled in the run, at its times: with and without each attempt that is in doubt. Nothing if
+    /// something was said on a connection, whose times are another matter.
+    pub fn as_run(&self) -> impl Iterator<Item = Vec<(Time, Part)>> {
+        let is_request = self.began.iter().all(|(_, part, _)| part.step == 0);
+        let doubts = self.began.iter().filter(|(.., served)| !served).count();
+        let choices = if is_request { 1usize << doubts.min(DOUBTS_MAX) } else { 0 };
+        (0..choices).map(|chosen| {
+            let mut doubt = 0;
+            let included = self.began.iter().filter(|(.., served)| {
+                doubt += usize::from(!served);
+                *served || doubt <= DOUBTS_MAX && chosen >> (doubt - 1) & 1 == 1
+            });
+            included.map(|(at, part, _)| (*at, *part)).collect()
+        })
+    }
 }
 
 /// The orders that no client would notice to be wrong. A request that was answered before another was sent comes
@@ -58,7 +81,10 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let complete = doubtful.len() <= DOUBTS_MAX
         && !attempts.iter().any(|one| one.left)
         && !attempts.iter().any(|one| is_half_done(one, &attempts, &played));
-    let mut orders = Orders { played, found: Vec::new(), complete };
+    let began = attempts.iter().filter_map(|one| Some((one.began?, one.part, one.served)));
+    let mut began: Vec<(Time, Part, bool)> = began.collect();
+    began.sort_by_key(|(at, ..)| *at);
+    let mut orders = Orders { played, found: Vec::new(), began, complete };
     // All doubtful attempts, none of them, then the other choices.
     let choices = 1usize << doubtful.len().min(DOUBTS_MAX);
     let likeliest = [choices - 1, 0].into_iter().chain(1..choices - 1);
@@ -120,10 +146,10 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
 /// What the clients of the scenario have tried, in the order in which they sent it.
 fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec<Attempt> {
     let events = trace.events();
-    let mut begun: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut begun: BTreeMap<u32, Vec<Time>> = BTreeMap::new();
     for event in events {
         if let EventKind::Begin { call } = event.kind {
-            *begun.entry(call).or_default() += 1;
+            begun.entry(call).or_default().push(event.at);
         }
     }
     let mut attempts = Vec::new();
@@ -164,18 +190,21 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         } else if !served {
             part.request = unheard(request, sent, played);
         }
-        attempts.push(Attempt { part, sent: exchange.sent, served, over, left });
+        let begun = begun.get(&exchange.call).map_or(&[][..], |times| times);
+        let began = begun.first().copied();
+        attempts.push(Attempt { part, sent: exchange.sent, served, over, began, left });
         for said in said.into_iter().flatten() {
             part.step += 1;
             played[part.request].said.push((said.at, said.frame));
             let (sent, over) = (said.began, said.over);
-            attempts.push(Attempt { part, sent, served: !said.doubtful, over, left: false });
+            let (served, began) = (!said.doubtful, Some(said.at));
+            attempts.push(Attempt { part, sent, served, over, began, left: false });
         }
         // The network may have carried it twice.
-        for _ in 1..*begun.get(&exchange.call).unwrap_or(&1) {
+        for began in begun.iter().skip(1).copied().map(Some) {
             let part = Part { request: unheard(request, sent, played), step: 0 };
             let (sent, served, over) = (exchange.sent, false, None);
-            attempts.push(Attempt { part, sent, served, over, left: false });
+            attempts.push(Attempt { part, sent, served, over, began, left: false });
         }
     }
     attempts
@@ -192,7 +221,7 @@ fn unheard(of: usize, request: &ClientRequest, played: &mut Vec<Played>) -> usiz
 
 #[cfg(test)]
 mod tests {
-    use thunderhead_sim::{Frame, Op, Reply, Response, Time};
+    use thunderhead_sim::{Frame, Op, Reply, Response};
 
     use super::*;
     use crate::mutant::History;

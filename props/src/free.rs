@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{EventKind, Op, Trace, workflow};
+use thunderhead_sim::{Event, EventKind, Op, Trace, workflow};
 
 use crate::history::{Ended, instances, messages, named};
 use crate::promise::{Check, Finding, Promise};
@@ -167,7 +167,9 @@ fn objects_answer(trace: &Trace) -> Result<(), Finding> {
         }
     }
     for (times, at) in refused.into_values() {
-        if (REFUSALS..u32::MAX).contains(&times) && refuses_what_it_answered(trace, at) {
+        if (REFUSALS..u32::MAX).contains(&times)
+            && refuses_what_it_answered(trace, calm, events[at].actor)
+        {
             let object = trace.actor_short(&events[at]);
             return Err(Finding::at(
                 at,
@@ -178,18 +180,20 @@ fn objects_answer(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-/// Whether the call that ends there was answered by its object before.
-fn refuses_what_it_answered(trace: &Trace, at: usize) -> bool {
-    let events = trace.events();
-    let EventKind::End { call: refused, .. } = events[at].kind else { return false };
-    events[..at].iter().any(|event| match event.kind {
-        EventKind::End { call, outcome } => {
-            event.actor == events[at].actor
-                && trace.op(call) == trace.op(refused)
-                && trace.outcome(outcome).is_ok()
-        }
-        _ => false,
-    })
+/// Whether an object has answered a call that it refuses since the calm.
+fn refuses_what_it_answered(trace: &Trace, calm: usize, object: u16) -> bool {
+    let ends = |events: &'_ [Event], well: bool| -> Vec<u32> {
+        let own = events.iter().filter(|event| event.actor == object);
+        let ends = own.filter_map(|event| match event.kind {
+            EventKind::End { call, outcome } => Some((call, trace.outcome(outcome).is_ok())),
+            _ => None,
+        });
+        ends.filter(|(_, ended_well)| *ended_well == well).map(|(call, _)| call).collect()
+    };
+    let (before, since) = trace.events().split_at(calm);
+    let (answered, refused) = (ends(before, true), ends(since, false));
+    let is_same = |one: &u32, other: &u32| trace.op(*one) == trace.op(*other);
+    refused.iter().any(|refused| answered.iter().any(|answered| is_same(answered, refused)))
 }
 
 #[cfg(test)]
@@ -263,6 +267,10 @@ mod tests {
         assert_eq!(objects_answer(&history.trace()), Ok(()), "once may be the caller's mistake");
         refuses(&mut history, 4);
         assert!(objects_answer(&history.trace()).is_err());
+        let other = Op::Rpc { object: "someone".into(), method: "n".into(), args: Body::empty() };
+        let mut last = history.clone();
+        last.begins(6, other.clone()).fails(6, Error::app("no"));
+        assert!(objects_answer(&last.trace()).is_err(), "whatever it refuses last");
         history.begins(5, op.clone()).ends(5, Reply::Rpc(Body::empty()));
         assert_eq!(objects_answer(&history.trace()), Ok(()));
     }

@@ -279,7 +279,9 @@ impl Answered {
                 let streamed = call.and_then(|call| streamed(trace, call));
                 let broken = streamed.as_ref().is_some_and(|(_, broken)| *broken);
                 let bytes = streamed.map_or_else(|| response.body.clone(), |(bytes, _)| bytes);
-                answers.came(sent, &Response { body: bytes.clone(), ..response.clone() });
+                if response.status < 500 && !broken {
+                    answers.came(sent, &Response { body: bytes.clone(), ..response.clone() });
+                }
                 let body = bytes.text().map(str::to_string);
                 let status = match response.headers.get("location") {
                     Some(location) => format!("{} location {location}", response.status),

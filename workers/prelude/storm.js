@@ -48,21 +48,24 @@ class Client {
   constructor(sent) {
     this.#sent = sent;
   }
+  #send(sent) {
+    if (this.#sent.length >= MOST) throw new RangeError(`a workload has at most ${MOST} requests`);
+    this.#sent.push({ at: this.#now, ...sent });
+  }
   request(method, path, { headers = {}, body, json } = {}) {
     if (typeof path !== "string" || path[0] !== "/") throw new TypeError(`\`${path}\` is no path; it begins with \`/\``);
-    if (this.#sent.length === MOST) throw new RangeError(`a workload has at most ${MOST} requests`);
     const pairs = Object.entries(headers).map(([name, value]) => [name, String(value)]);
     if (json !== undefined) {
       body = JSON.stringify(json);
       if (!pairs.some(([name]) => name.toLowerCase() === "content-type")) pairs.push(["content-type", "application/json"]);
     }
-    this.#sent.push({ at: this.#now, method, path, headers: pairs, body: body === undefined ? "" : String(body) });
+    this.#send({ method, path, headers: pairs, body: body === undefined ? "" : String(body) });
   }
   sleep(time) {
     this.#now += milliseconds(time);
   }
   scheduled(cron) {
-    this.#sent.push({ at: this.#now, method: "SCHEDULED", path: String(cron), headers: [], body: "" });
+    this.#send({ method: "SCHEDULED", path: String(cron), headers: [], body: "" });
   }
   email({ from, to, headers = {}, text = "" }) {
     const wrong = [from, to].find((address) => !/^[^@\s/]+@[^@\s/]+$/.test(address));
@@ -71,12 +74,13 @@ class Client {
     const usual = new Map([["from", from], ["to", to], ["message-id", `<${this.#sent.length + 1}@${from.split("@")[1]}>`]]);
     const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]);
     const pairs = [...new Map([...usual, ...given])];
-    this.#sent.push({ at: this.#now, method: "EMAIL", path: `/${from}/${to}`, headers: pairs, body: String(text) });
+    this.#send({ method: "EMAIL", path: `/${from}/${to}`, headers: pairs, body: String(text) });
   }
   queue(name, message) {
+    if (JSON.stringify(message) === undefined) throw new TypeError("a message is a text, or a value that JSON has");
     const plain = typeof message === "string";
     const headers = plain ? [["content-type", "text/plain"]] : [];
-    this.#sent.push({ at: this.#now, method: "QUEUE", path: `/${name}`, headers, body: plain ? message : JSON.stringify(message) });
+    this.#send({ method: "QUEUE", path: `/${name}`, headers, body: plain ? message : JSON.stringify(message) });
   }
   // Long after the storm, when everything is at rest.
   afterwards() {

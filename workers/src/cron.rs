@@ -4,6 +4,16 @@ use std::ops::RangeInclusive;
 
 use thunderhead_sim::date;
 
+/// The method of the request with which a trigger fires. Its path is the trigger.
+pub const SCHEDULED: &str = "SCHEDULED";
+/// The header of that request which says when the trigger was due, in milliseconds since 1970.
+pub const DUE: &str = "scheduled-time";
+
+/// The trigger that is the path of a request.
+pub fn trigger(path: &str) -> String {
+    path.trim_start_matches('/').replace('+', " ")
+}
+
 /// A trigger as the platform reads it: minutes, hours, days, months and days of the week.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cron {
@@ -104,7 +114,13 @@ fn field(text: &str, range: RangeInclusive<u64>, names: &[&str]) -> Option<Vec<u
             None if part.contains('/') => (number(span)?, *range.end()),
             None => (number(span)?, number(span)?),
         };
-        numbers.extend((first..=last).step_by(step));
+        // Behind the end it goes on at the beginning: `FRI-MON` is a weekend and two days more.
+        match first > last {
+            false => numbers.extend((first..=last).step_by(step)),
+            true => {
+                numbers.extend((first..=*range.end()).chain(*range.start()..=last).step_by(step))
+            }
+        }
     }
     (!numbers.is_empty()).then_some(numbers)
 }
@@ -134,6 +150,8 @@ mod tests {
             ("0 9 * * 1", "2025-12-28 09:00", "2026-01-04 09:00"),
             ("0 0 1 */6 *", "2026-01-01 00:00", "2026-07-01 00:00"),
             ("0 0 29 feb *", "2024-02-29 00:00", "2028-02-29 00:00"),
+            ("0 22-2,12 * * *", "2026-01-01 02:00", "2026-01-01 12:00"),
+            ("0 0 * * FRI-MON", "2025-12-29 00:00", "2026-01-02 00:00"),
             ("30 10 13 * FRI", "2025-12-26 10:30", "2026-01-02 10:30"),
         ] {
             let cron = Cron::parse(text).unwrap();
@@ -143,9 +161,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_or_is_never_due_has_no_time() {
-        for text in
-            ["", "* * * *", "60 * * * *", "* * * * L", "a * * * *", "*/0 * * * *", "5-1 * * * *"]
-        {
+        for text in ["", "* * * *", "60 * * * *", "* * * * L", "a * * * *", "*/0 * * * *"] {
             assert_eq!(Cron::parse(text), None, "{text}");
         }
         let never = Cron::parse("0 0 30 2 *").unwrap();

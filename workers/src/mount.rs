@@ -15,7 +15,7 @@ use thunderhead_sim::workflow::WorkflowEvent;
 use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step, WEBSOCKET};
 
 use crate::app::App;
-use crate::cron::Cron;
+use crate::cron::{DUE, trigger};
 use crate::email;
 use crate::failure::Thrown;
 use crate::invocation::{Call, Invocation, Returned, Unawaited};
@@ -119,8 +119,7 @@ impl App {
         if self.handles("scheduled") {
             let lives = Lives::new(self.isolates(platform));
             let cron = cloud.worker(&self.cron());
-            let local = platform.is_local();
-            cron.fetch(move |env, request| tick(lives.clone(), env, request, local));
+            cron.fetch(move |env, request| tick(lives.clone(), env, request));
         }
         if self.handles("email") {
             let lives = Lives::new(self.isolates(platform));
@@ -320,12 +319,10 @@ async fn consume(lives: Lives, env: Env, batch: MessageBatch) -> Result<(), Erro
     Ok(())
 }
 
-/// `local` is the emulator on a developer's machine, which fires a trigger when it is asked to.
-async fn tick(lives: Lives, env: Env, request: Request, local: bool) -> Result<Response, Error> {
-    let cron = request.path.trim_start_matches('/').replace('+', " ");
-    // The same for all that are due at once, however late they come.
-    let now = env.now().unix_ms();
-    let due = Cron::parse(&cron).filter(|_| !local).and_then(|cron| cron.last(now)).unwrap_or(now);
+async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Error> {
+    let cron = trigger(&request.path);
+    let due = request.headers.get(DUE).and_then(|due| due.parse::<u64>().ok());
+    let due = due.unwrap_or_else(|| env.now().unix_ms());
     let json = json!({ "cron": cron, "scheduledTime": due }).to_string();
     let call = Call { kind: "scheduled", json, bytes: Body::empty() };
     let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;

@@ -23,7 +23,8 @@ pub fn entry(manifest: &Value, path: &str) -> Option<String> {
     if path != "." {
         return Some(path.into());
     }
-    let mains = ["browser", "module", "main"];
+    // A module of the language says by itself what it exports, so it is preferred to a file for browsers.
+    let mains = ["module", "browser", "main"];
     let main = mains.into_iter().find_map(|key| manifest.get(key)?.as_str()).unwrap_or("index.js");
     // A table has other files for some of the package.
     let instead = manifest.get("browser").and_then(Value::as_object).and_then(|table| {
@@ -103,7 +104,7 @@ mod tests {
             entry(&json!({ "main": "a.js", "module": "b.js" }), ".").as_deref(),
             Some("b.js")
         );
-        let browser = json!({ "main": "a.js", "module": "b.js", "browser": "c.js" });
+        let browser = json!({ "main": "a.js", "browser": "c.js" });
         assert_eq!(entry(&browser, ".").as_deref(), Some("c.js"));
         let table = json!({ "main": "./a", "browser": { "fs": false, "./a.js": "./c.js" } });
         assert_eq!(entry(&table, ".").as_deref(), Some("./c.js"));

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use thunderhead_sim::{Request, answers};
+use thunderhead_sim::{Request, WEBSOCKET, answers};
 
 use crate::outside::Described;
 use request::part;
@@ -131,7 +131,7 @@ impl Storm {
             Some(name) if !answers::is_name(name) => {
                 Err(format!("`{name}` is no name; write letters, digits, `_` and `-`"))
             }
-            Some(name) if !matches!(entry.event, Event::Request(_)) => {
+            Some(name) if !matches!(&entry.event, Event::Request(sent) if sent.method != WEBSOCKET) => {
                 Err(format!("only a request has an answer, so this cannot have the name `{name}`"))
             }
             _ => Ok(()),
@@ -300,8 +300,14 @@ mod tests {
             said("# @name a\nGET /\n###\n# @name a\nGET /\n"),
             "line 5: two requests have the name `a`"
         );
+        let outside =
+            "# @name a\nGET /\n###\nOUTSIDE GET https://x.example/* 200\n\n{{a.response.body}}\n";
+        assert_eq!(said(outside), "line 4: a host outside does not know the answer to `a`");
         assert!(said("# @name a.b\nGET /\n").starts_with("line 2: `a.b` is no name"));
-        assert!(said("# @name a\nSCHEDULED * * * * *\n").contains("only a request has an answer"));
+        for other in ["SCHEDULED * * * * *", "WEBSOCKET /room"] {
+            let said = said(&format!("# @name a\n{other}\n"));
+            assert!(said.contains("only a request has an answer"), "{said}");
+        }
     }
 
     #[test]

@@ -130,15 +130,33 @@ fn check_size(
 /// of two kilobytes can have a hundred, and would take seconds.
 const FULL_SCANS: u64 = 12;
 
-/// How often a decoder visits the pixels. Every marker of a JPEG that may begin a scan is counted, also in a preview.
+/// How often a decoder visits the pixels: how many scans begin before the end marker of a JPEG. A preview in a segment has
+/// its own, and a film may stand behind the end.
 fn scans(format: ImageFormat, content: &[u8]) -> u64 {
-    match format {
-        ImageFormat::Jpeg => {
-            content.windows(2).filter(|pair| *pair == [0xff, START_OF_SCAN]).count() as u64
+    if format != ImageFormat::Jpeg {
+        return 1;
+    }
+    let mut scans = 0;
+    let mut rest = content.get(2..).unwrap_or_default();
+    loop {
+        match rest {
+            [0xff, END, ..] | [] => return scans,
+            // A byte of the pixels, and markers within them, have no length.
+            [0xff, 0x00 | 0x01 | 0xd0..=0xd8, ..] => rest = &rest[2..],
+            [0xff, 0xff, ..] => rest = &rest[1..],
+            [0xff, marker, high, low, ..] => {
+                scans += u64::from(*marker == START_OF_SCAN);
+                let length = usize::from(u16::from_be_bytes([*high, *low]));
+                // One that is too long is cut off; the decoder judges that.
+                rest = rest.get(2 + length..).unwrap_or_default();
+            }
+            [_, ..] => rest = &rest[1..],
         }
-        _ => 1,
     }
 }
+
+/// The marker with which a JPEG ends.
+const END: u8 = 0xd9;
 
 /// The marker with which a scan of a JPEG begins.
 const START_OF_SCAN: u8 = 0xda;
@@ -174,7 +192,7 @@ fn jpeg_is_whole(content: &[u8]) -> bool {
                 let Some(after) = rest.get(2 + length..) else { return false };
                 rest = after;
                 if *marker == START_OF_SCAN {
-                    return rest.windows(2).any(|pair| pair == [0xff, 0xd9]);
+                    return rest.windows(2).any(|pair| pair == [0xff, END]);
                 }
             }
             // Nonsense between segments is left for the decoder to judge.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::answers::Answers;
+use thunderhead_sim::answers::{self, Answers};
 use thunderhead_sim::{ClientRequest, EventKind, Response, Scenario, Time, Trace};
 
 use super::connections::{Played, heard};
@@ -79,6 +79,7 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     let attempts = attempts(trace, scenario, &mut played);
     let doubtful: Vec<usize> = (0..attempts.len()).filter(|at| !attempts[*at].served).collect();
     let complete = doubtful.len() <= DOUBTS_MAX
+        && !are_mixed_up(&scenario.requests)
         && !attempts.iter().any(|one| one.left)
         && !attempts.iter().any(|one| is_half_done(one, &attempts, &played));
     let began = attempts.iter().filter_map(|one| Some((one.began?, one.part, one.served)));
@@ -108,7 +109,7 @@ const SCHEDULED: &str = "SCHEDULED";
 fn is_half_done(attempt: &Attempt, all: &[Attempt], played: &[Played]) -> bool {
     let request = |attempt: &Attempt| &played[attempt.part.request].request.request;
     let again = |later: &Attempt| {
-        later.served && later.sent >= attempt.sent && request(later) == request(attempt)
+        later.served && later.sent >= attempt.sent && request(later).path == request(attempt).path
     };
     !attempt.served && request(attempt).method == SCHEDULED && !all.iter().any(again)
 }
@@ -159,6 +160,7 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         let is_of = |request: &ClientRequest| {
             &*request.from == exchange.from
                 && request.to.as_ref().is_none_or(|to| **to == *exchange.to)
+                && request.request.method == exchange.request.method
                 && !answers.has_come(request)
                 && answers.filled(&request.request).is_ok_and(|sent| *sent == *exchange.request)
                 && request.at <= at
@@ -173,10 +175,11 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         let body = streamed(trace, &exchange);
         let served = status.is_some_and(|status| status < 500 && status != TOO_MANY)
             && body.as_ref().is_none_or(|body| body.ended.is_some() && !body.broken);
-        let left = body.as_ref().is_some_and(|body| body.cancelled);
+        let mut left = body.as_ref().is_some_and(|body| body.cancelled);
         let ended = body.as_ref().map_or(exchange.ended, |body| body.ended);
         let over = ended.filter(|_| served && status != Some(202));
-        if let Some(response) = exchange.response.filter(|_| served) {
+        let is_whole = body.as_ref().is_none_or(|body| body.ended.is_some() && !body.broken);
+        if let Some(response) = exchange.response.filter(|one| one.status < 500 && is_whole) {
             let whole = body.as_ref().map_or(response.body.clone(), |body| body.before(usize::MAX));
             answers
                 .came(&scenario.requests[request], &Response { body: whole, ..response.clone() });
@@ -184,6 +187,10 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         let sent = &scenario.requests[request];
         let mut part = Part { request, step: 0 };
         let said = heard(trace, &exchange);
+        // What was said is played as it was in the run, and what a request has used of an answer that asks it to come
+        // later is not there in the calm.
+        left |= said.is_some() && !answers::names(&sent.request).is_empty()
+            || sent.name.is_some() && status == Some(TOO_MANY);
         if said.is_some() {
             part.request = played.len();
             played.push(Played::request(request, sent));
@@ -210,10 +217,25 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
     attempts
 }
 
+/// Whether a request with a name is the same as another one, so that nobody knows which of them an answer is to.
+fn are_mixed_up(requests: &[ClientRequest]) -> bool {
+    let same = |one: &ClientRequest, other: &ClientRequest| {
+        (&one.from, &one.to, &one.request) == (&other.from, &other.to, &other.request)
+    };
+    let named = requests.iter().enumerate().filter(|(_, one)| one.name.is_some());
+    named.into_iter().any(|(at, one)| {
+        requests.iter().enumerate().any(|(other, two)| other != at && same(one, two))
+    })
+}
+
 /// What is played for an attempt whose answer was not heard: no other request uses it.
 fn unheard(of: usize, request: &ClientRequest, played: &mut Vec<Played>) -> usize {
     if request.name.is_none() {
         return of;
+    }
+    let is_it = |one: &Played| one.of == of && one.request.name.is_none() && one.said.is_empty();
+    if let Some(known) = played.iter().position(is_it) {
+        return known;
     }
     played.push(Played::request(of, &ClientRequest { name: None, ..request.clone() }));
     played.len() - 1
@@ -356,6 +378,24 @@ mod tests {
         let (found, complete) = numbers(&orders);
         assert!(complete);
         assert_eq!(found, [vec![2, 0, 1], vec![0, 2, 1], vec![0, 1, 2], vec![0, 1]]);
+    }
+
+    #[test]
+    fn answers_that_cannot_be_told_apart_or_ask_to_come_later_are_not_compared() {
+        let order = |name: &str| ClientRequest::new(Time::ZERO, "POST", "/", "").named(name);
+        let complete = |requests: &[ClientRequest], status| {
+            let mut history = History::default();
+            let request = requests[0].request.clone();
+            history.calls("client", 0, Op::Fetch { to: "web".into(), request });
+            history.returns("client", 0, Reply::Fetch(Response::new(status, "")));
+            let requests = requests.to_vec();
+            orders(&history.trace(), &Scenario { requests, ..Scenario::default() }).complete
+        };
+        assert!(complete(&[order("a")], 200));
+        assert!(!complete(&[order("a")], 429));
+        assert!(!complete(&[order("a"), order("b")], 200));
+        let other = ClientRequest { from: "bob".into(), ..order("b") };
+        assert!(complete(&[order("a"), other], 200));
     }
 
     #[test]

@@ -82,9 +82,10 @@ impl Env {
             return false;
         }
         let mut state = self.world().state();
-        state.answers.known.came(sent, &response);
-        let waiting = std::mem::take(&mut state.answers.awaited_by);
-        waiting.into_iter().for_each(|task| state.wake(task));
+        if state.answers.known.came(sent, &response) {
+            let waiting = std::mem::take(&mut state.answers.awaited_by);
+            waiting.into_iter().for_each(|task| state.wake(task));
+        }
         true
     }
 

@@ -12,6 +12,9 @@ use crate::protocol::http::{Request, Response};
 use crate::scenario::{ClientRequest, limits};
 use crate::values::body::Body;
 
+/// How many references of a request are filled in. Each reads an answer, and puts up to 8 kB in its place.
+const REFERENCES_MAX: usize = 100;
+
 /// A part of the answer to a request with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference<'a> {
@@ -115,10 +118,15 @@ impl Answers {
         Answers(requests.iter().filter_map(|sent| Some((sent.name.clone()?, None))).collect())
     }
 
-    /// An answer has come to this request. Only the first is used: its client has stopped trying then.
-    pub fn came(&mut self, sent: &ClientRequest, response: &Response) {
-        if let Some(answer) = sent.name.as_ref().and_then(|name| self.0.get_mut(name)) {
-            answer.get_or_insert_with(|| response.clone());
+    /// An answer has come to this request. Only the first is used: its client has stopped trying then. Returns whether
+    /// it is of use.
+    pub fn came(&mut self, sent: &ClientRequest, response: &Response) -> bool {
+        match sent.name.as_ref().and_then(|name| self.0.get_mut(name)) {
+            Some(answer @ None) => {
+                *answer = Some(response.clone());
+                true
+            }
+            _ => false,
         }
     }
 
@@ -132,12 +140,14 @@ impl Answers {
         if self.0.is_empty() {
             return Ok(Cow::Borrowed(request));
         }
+        let mut references = 0;
         let filled = replaced(request, &mut |place, text, reference| {
+            references += 1;
             let Some(answer) = self.0.get(reference.name) else { return Ok(None) };
             let Some(answer) = answer else { return Err(Unfilled::Awaited(reference.name.into())) };
             let fits = |value: &String| {
                 let can_be_there = place == Place::Body || !value.contains(char::is_control);
-                can_be_there && limits::NAME.allows(value.len())
+                can_be_there && limits::NAME.allows(value.len()) && references <= REFERENCES_MAX
             };
             let value = reference.value(answer).filter(fits);
             value.map(Some).ok_or_else(|| Unfilled::Missing(format!("{{{{{text}}}}}")))
@@ -154,9 +164,10 @@ fn addressed(mut request: Cow<'_, Request>) -> Option<Cow<'_, Request>> {
     let path = request.path.clone();
     let schemes = ["https://", "http://", "wss://", "ws://"];
     let rest = schemes.iter().find_map(|scheme| path.strip_prefix(scheme))?;
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     request.to_mut().headers.set("host", host);
-    request.to_mut().path = if path.is_empty() { "/".into() } else { path.into() };
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    request.to_mut().path = format!("{slash}{path}").into();
     Some(request)
 }
 
@@ -296,8 +307,10 @@ mod tests {
         let request = Request::new("GET", "{{create.response.body}}", "");
         let short = filled(&request, &Response::new(200, "https://s.example/a?b=c"));
         assert_eq!(short, Ok(Request::new("GET", "/a?b=c", "").with_header("host", "s.example")));
-        let root = filled(&request, &Response::new(200, "http://s.example"));
-        assert_eq!(root, Ok(Request::new("GET", "/", "").with_header("host", "s.example")));
+        for (address, path) in [("http://s.example", "/"), ("http://s.example?a=b", "/?a=b")] {
+            let root = filled(&request, &Response::new(200, address));
+            assert_eq!(root, Ok(Request::new("GET", path, "").with_header("host", "s.example")));
+        }
         let path = filled(&request, &Response::new(200, "/a"));
         assert_eq!(path, Ok(Request::new("GET", "/a", "")));
         assert!(filled(&request, &Response::new(200, "no address")).is_err());
@@ -312,6 +325,8 @@ mod tests {
             let missing = Unfilled::Missing("{{create.response.body.id}}".into());
             assert_eq!(filled(&request, &Response::new(200, body)), Err(missing), "{body}");
         }
+        let many = Request::new("PUT", "/", "{{create.response.body}}".repeat(101).as_str());
+        assert!(filled(&many, &Response::new(200, "1")).is_err());
         let long = format!("{{\"id\":\"{}\"}}", "x".repeat(8_193));
         assert!(filled(&request, &Response::new(200, long.as_str())).is_err());
         assert!(Answers::default().filled(&request).is_ok_and(|same| *same == request));

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use crate::choices::tape::{Deviation, Tape};
 use crate::engine::run::Run;
-use crate::scenario::Scenario;
+use crate::scenario::{ClientRequest, Scenario, answers};
 use crate::values::time::Time;
 use contents::Simpler;
 
@@ -131,6 +131,17 @@ const PASSES: [fn(&Case) -> VecDeque<Edit>; 7] = [
     |case| contents::edits(case).into_iter().map(Edit::Say).collect(),
 ];
 
+/// Leaves out a request, and those that use its answer.
+fn unsend(requests: &mut Vec<ClientRequest>, send: usize) {
+    let Some(name) = requests.remove(send).name else { return };
+    while let Some(user) = requests
+        .iter()
+        .position(|sent| answers::names(&sent.request).iter().any(|used| **used == *name))
+    {
+        unsend(requests, user);
+    }
+}
+
 /// Cuts of `size` from `from` on, then of half that size over the whole tape, and so on.
 fn cuts(case: &Case, size: usize, from: usize) -> VecDeque<Edit> {
     let sizes = std::iter::successors(Some(size), |size| Some(size / 2)).take_while(|s| *s > 0);
@@ -173,13 +184,13 @@ impl Edit {
         let (requests, tape) = (&mut case.scenario.requests, &mut case.tape.0);
         match *self {
             Edit::Cut { at, size } => drop(tape.drain(at..(at + size).min(tape.len()))),
-            Edit::Unsend { send } => drop(requests.remove(send)),
+            Edit::Unsend { send } => unsend(requests, send),
             Edit::UnsendAndMove { send, deviation, nth } => {
-                requests.remove(send);
+                unsend(requests, send);
                 tape[deviation].nth = nth;
             }
             Edit::UnsendAndShift { send, by } => {
-                requests.remove(send);
+                unsend(requests, send);
                 tape.iter_mut().for_each(|line| line.nth = line.nth.saturating_sub(by).max(1));
             }
             Edit::Weaken { deviation, value } => tape[deviation].value = value,
@@ -282,7 +293,6 @@ pub fn shrink(case: Case, mut run: impl FnMut(&Case) -> Option<(Run, bool)>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::ClientRequest;
 
     fn case(requests: u64, lines: &[&str]) -> Case {
         let requests = (0..requests)
@@ -298,6 +308,16 @@ mod tests {
             shrinker.tell(fails(&candidate).then_some(candidate.tape), 1);
         }
         shrinker.best().clone()
+    }
+
+    #[test]
+    fn who_uses_an_answer_is_left_out_with_the_request_that_it_is_to() {
+        let at = |path: &str| ClientRequest::new(Time::ZERO, "PUT", path, "");
+        let chain =
+            [at("/").named("a"), at("/{{a.response.body}}").named("b"), at("/{{b.response.body}}")];
+        let mut requests = [&chain[..], &[at("/c")]].concat();
+        unsend(&mut requests, 0);
+        assert_eq!(requests, [at("/c")]);
     }
 
     #[test]

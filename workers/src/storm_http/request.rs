@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET};
+use thunderhead_sim::{Conversation, Headers, Request, WEBSOCKET, answers};
 
 use super::variables::variable;
 use super::{Entry, Event, Part, StormHttpError};
@@ -68,10 +68,7 @@ pub fn part(
             return Ok(Some(entry(Event::Message(request), line)));
         }
         "OUTSIDE" => {
-            let mut described = Described::parse(target).map_err(wrong)?;
-            described.headers = headers(&mut lines)?;
-            described.body = joined(lines, "\n").into();
-            return Ok(Some(Part::Outside(described)));
+            return outside(line, target, lines).map(|described| Some(Part::Outside(described)));
         }
         _ => {}
     }
@@ -107,6 +104,23 @@ pub fn part(
     let text = text.trim_end();
     request.body = if ends == "\n" { text.into() } else { format!("{text}{ends}").into() };
     Ok(Some(entry(Event::Request(request), line)))
+}
+
+/// What a host outside answers, which is the same whatever was answered before.
+fn outside<'a>(
+    line: usize,
+    target: &str,
+    mut lines: impl Iterator<Item = (usize, &'a str)>,
+) -> Result<Described, StormHttpError> {
+    let wrong = |why: String| StormHttpError { line, why };
+    let mut described = Described::parse(target).map_err(wrong)?;
+    described.headers = headers(&mut lines)?;
+    let text = joined(lines, "\n");
+    if let [used, ..] = &answers::names(&Request::new("GET", "/", &*text))[..] {
+        return Err(wrong(format!("a host outside does not know the answer to `{used}`")));
+    }
+    described.body = text.into();
+    Ok(described)
 }
 
 /// The lines as one text, without the empty ones at its end.

@@ -1,13 +1,13 @@
 //! What is sent to a Worker: the requests of its files as they are written, or drawn from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use thunderhead_sim::{ClientRequest, EPOCH_MS, Request, Rng, Time, answers};
+use thunderhead_sim::{ClientRequest, Request, Rng, Time, answers};
 
 use super::Worker;
-use crate::cron::Cron;
+use crate::cron::{Cron, DUE, SCHEDULED, trigger};
 use crate::storm_http::{Entry, Event};
 use crate::storm_ts::{Sent, StormTs};
 
@@ -16,7 +16,7 @@ use crate::storm_ts::{Sent, StormTs};
 const RETRIES: u32 = 90;
 /// The times between two requests that a workload draws from: at once, racing, close, and far apart.
 const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
-/// The most requests of a workload that is drawn. A file that has no more is played as it is written by half of the
+/// The most requests that are drawn, beside those whose answers they use. A file that has no more is played as it is written by half of the
 /// seeds.
 const MOST: u32 = 4;
 /// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
@@ -63,6 +63,7 @@ impl Worker {
             }
             requests.push(ClientRequest { retries: 0, ..self.sent(entry, at) });
         }
+        set_due_times(&mut requests);
         requests
     }
 
@@ -72,6 +73,7 @@ impl Worker {
             None => self.drawn(rng),
         };
         requests.extend(next_firings(&requests));
+        set_due_times(&mut requests);
         requests
     }
 
@@ -115,7 +117,7 @@ impl Worker {
             Event::Scheduled(cron) => {
                 let path = format!("/{}", cron.replace(' ', "+"));
                 let to = Some(self.app().cron().into());
-                ClientRequest { to, ..ClientRequest::new(at, "SCHEDULED", &path, "") }
+                ClientRequest { to, ..ClientRequest::new(at, SCHEDULED, &path, "") }
             }
         }
     }
@@ -142,15 +144,23 @@ struct Drawn<'a> {
 impl<'a> Drawn<'a> {
     /// Adds a request, and before it those whose answers it uses and that are not there yet.
     fn add(&mut self, entry: &'a Entry, at: Time) {
-        for used in &entry.uses {
-            let entries = &self.worker.storm.entries;
-            let named = entries.iter().find(|entry| entry.name.as_ref() == Some(used));
-            // Only requests above it can be used, so this ends.
-            if let Some(named) = named.filter(|_| !self.latest.contains_key(&**used)) {
-                self.add(named, at);
+        let entries = &self.worker.storm.entries;
+        let place = |name: &String| entries.iter().position(|e| e.name.as_ref() == Some(name));
+        let mut needed: BTreeSet<usize> = BTreeSet::new();
+        let mut uses: Vec<&String> = entry.uses.iter().collect();
+        while let Some(used) = uses.pop() {
+            let missing = place(used).filter(|_| !self.latest.contains_key(&**used));
+            if let Some(missing) = missing.filter(|missing| needed.insert(*missing)) {
+                uses.extend(&entries[missing].uses);
             }
         }
-        let mut sent = self.worker.sent(entry, self.due(entry, at));
+        // A request only uses those above it in the file.
+        needed.into_iter().for_each(|needed| self.add_one(&entries[needed], at));
+        self.add_one(entry, at);
+    }
+
+    fn add_one(&mut self, entry: &'a Entry, at: Time) {
+        let mut sent = self.worker.sent(entry, at);
         if !entry.uses.is_empty() {
             let renamed = answers::renamed(&sent.request, |name| self.latest.get(name).cloned());
             sent.request = renamed.into_owned();
@@ -161,15 +171,6 @@ impl<'a> Drawn<'a> {
             self.latest.insert(name, own);
         }
         self.requests.push(sent);
-    }
-
-    /// When an entry is sent. A cron trigger that was drawn before is due again at its next time, and not at once.
-    fn due(&self, entry: &Entry, at: Time) -> Time {
-        let Event::Scheduled(trigger) = &entry.event else { return at };
-        let fired = self.worker.sent(entry, at).request;
-        let before = self.requests.iter().rev().find(|sent| sent.request == fired);
-        let next = before.and_then(|sent| Cron::parse(trigger)?.next(sent.at.unix_ms()));
-        next.map_or(at, |next| at.max(Time::from_ms(next.saturating_sub(EPOCH_MS))))
     }
 
     /// A name that no other request has.
@@ -192,10 +193,25 @@ impl<'a> Drawn<'a> {
 fn next_firings(requests: &[ClientRequest]) -> Vec<ClientRequest> {
     let Some(last) = requests.iter().map(|sent| sent.at).max() else { return Vec::new() };
     let mut firings: Vec<ClientRequest> = Vec::new();
-    for sent in requests.iter().filter(|sent| sent.request.method == "SCHEDULED") {
+    for sent in requests.iter().filter(|sent| sent.request.method == SCHEDULED) {
         if firings.iter().all(|known| known.request != sent.request) {
             firings.push(ClientRequest { at: last + AFTERWARDS, ..sent.clone() });
         }
     }
     firings
+}
+
+/// Says of each firing of a trigger when it was due, as the platform does. No two were due at the same time, although a
+/// late one may come together with the next.
+fn set_due_times(requests: &mut [ClientRequest]) {
+    let mut latest: BTreeMap<String, u64> = BTreeMap::new();
+    for sent in requests.iter_mut().filter(|sent| sent.request.method == SCHEDULED) {
+        let path = sent.request.path.to_string();
+        let Some(cron) = Cron::parse(&trigger(&path)) else { continue };
+        let last = cron.last(sent.at.unix_ms());
+        let next = latest.get(&path).and_then(|before| cron.next(*before));
+        let Some(due) = last.max(next) else { continue };
+        sent.request.headers.set(DUE, &due.to_string());
+        latest.insert(path, due);
+    }
 }

@@ -30,7 +30,7 @@ fn a_report_for_each_time_at_which_a_trigger_was_due_is_written_once() {
         await env.DB.exec('CREATE TABLE IF NOT EXISTS reports (at INTEGER PRIMARY KEY)');
         await env.DB.prepare('INSERT INTO reports VALUES (?) ON CONFLICT DO NOTHING').bind(controller.scheduledTime).run();
     } };";
-    for cron in ["0 * * * *", "*/5 * * * *"] {
+    for cron in ["0 * * * *", "*/5 * * * *", "* * * * *", "0 3 * * *"] {
         let config = format!(r#"{DATABASE}, "triggers": {{ "crons": ["{cron}"] }}"#);
         assert_eq!(broken(&config, source, &format!("SCHEDULED {cron}\n")), None, "{cron}");
     }

@@ -167,6 +167,21 @@ fn photographs_of_fifty_megapixels_are_within_the_limits() {
     assert!(matches!(decode(&beyond, Limits::default()), Err(ImageError::TooLarge { .. })));
 }
 
+/// Phones put a film behind a photograph.
+#[test]
+fn only_the_scans_of_the_photograph_are_counted() {
+    let photo = encode(&teal(8, 8), ImageFormat::Jpeg);
+    assert_eq!(scans(ImageFormat::Jpeg, &photo), 1);
+    let film = [0xff, START_OF_SCAN, 0, 0].repeat(900);
+    assert_eq!(scans(ImageFormat::Jpeg, &[&photo[..], &film].concat()), 1);
+    // A preview is a segment of its own.
+    let preview = [&[0xff, 0xe1, 0, 202][..], &[0xff, START_OF_SCAN].repeat(100)].concat();
+    let with_preview = [&photo[..2], &preview, &photo[2..]].concat();
+    assert_eq!(scans(ImageFormat::Jpeg, &with_preview), 1);
+    check(&with_preview, TEAL, 4);
+    assert_eq!(scans(ImageFormat::Jpeg, &photo[..2]), 0);
+}
+
 #[test]
 fn a_colour_profile_is_not_unpacked() {
     let plain = encode(&teal(8, 8), ImageFormat::Png);

@@ -79,7 +79,8 @@ pub fn fetch(text: &str) -> Result<(&str, &str), String> {
     if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return Err(format!("`{method}` is not a method"));
     }
-    if !path.starts_with('/') {
+    // The whole address may come from an answer.
+    if !path.starts_with('/') && !path.starts_with("{{") {
         return Err(format!("the path `{path}` does not begin with `/`"));
     }
     Ok((method, path))

@@ -8,6 +8,7 @@ use toml::de::DeValue;
 use super::Reader;
 use crate::protocol::headers::Headers;
 use crate::protocol::http::Request;
+use crate::scenario::conversation::WEBSOCKET;
 use crate::scenario::script::error::ScriptError;
 use crate::scenario::script::fields::{Fields, kind};
 use crate::scenario::script::{ScriptPlace, words};
@@ -50,6 +51,10 @@ impl<'a> Reader<'a> {
         if let Some(name) = name.filter(|name| !answers::is_name(name)) {
             let wrong = format!("`{name}` is no name");
             return Err(fields.object("name", wrong, "write letters, digits, `_` and `-`"));
+        }
+        if name.is_some() && request.method == WEBSOCKET {
+            let wrong = "what opens a WebSocket has no answer that others could use";
+            return Err(fields.object("name", wrong, "leave its name out"));
         }
         if let Some(name) = name.filter(|name| !self.names.insert(name)) {
             let wrong = format!("two requests have the name `{name}`");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use thunderhead_props::search::{self, Sampling};
+use thunderhead_sim::Rng;
 use thunderhead_workers::Worker;
 
 use crate::support::load;
@@ -21,6 +22,21 @@ fn broken(config: &str, source: &str, storm: &str) -> Option<String> {
         let violation = checked.1.into_iter().next()?;
         Some(format!("seed {seed}: {}: {}", violation.promise, violation.finding.message))
     })
+}
+
+#[test]
+fn no_two_firings_of_a_trigger_were_due_at_the_same_time() {
+    let source = "export default { scheduled() {} };";
+    let app = Arc::unwrap_or_clone(load("\"name\": \"web\"", source).unwrap());
+    let worker = Worker::new(app, Some("SCHEDULED 0 * * * *\n")).unwrap();
+    let system = worker.system("web".into(), ".".into());
+    for seed in 0..50 {
+        let requests = system.workload(&mut Rng::new(seed));
+        let due = requests.iter().map(|sent| sent.request.headers.get("scheduled-time").unwrap());
+        let due: Vec<u64> = due.map(|ms| ms.parse().unwrap()).collect();
+        assert!(due.is_sorted_by(|one, next| one < next), "seed {seed}: {due:?}");
+        assert!(due.iter().all(|ms| ms.is_multiple_of(3_600_000)), "seed {seed}: {due:?}");
+    }
 }
 
 /// A trigger is not due twice at once, and its time lies on its grid.

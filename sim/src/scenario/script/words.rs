@@ -91,6 +91,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_request_has_a_path_or_an_address_from_an_answer() {
+        assert_eq!(fetch("PUT /cat.jpg"), Ok(("PUT", "/cat.jpg")));
+        assert_eq!(fetch("GET {{a.response.body}}"), Ok(("GET", "{{a.response.body}}")));
+        assert!(fetch("GET cat.jpg").is_err() && fetch("get /").is_err());
+    }
+
+    #[test]
     fn durations_are_read_and_written() {
         for (text, ms, written) in [
             ("250ms", 250, "250ms"),

@@ -1,9 +1,6 @@
 //! Pictures, which a model is asked to label: their headers say how much memory and time they take.
 
-use std::io::Cursor;
-
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
-use thunderhead_pictures::{ImageError, Limits, Picture, decode};
+use thunderhead_pictures::{ImageError, Limits, Picture, decode, samples};
 
 use crate::{Input, mutation, scripts};
 
@@ -11,7 +8,7 @@ use crate::{Input, mutation, scripts};
 pub const IMAGES: Input = Input {
     name: "images",
     about: "pictures: decoded within their limits or refused",
-    examples,
+    examples: samples,
     words: || {
         vec![
             "IHDR",
@@ -49,34 +46,6 @@ pub const IMAGES: Input = Input {
 
 /// Smaller than those of the program, so that an input takes milliseconds and thousands are read in a minute.
 const LIMITS: Limits = Limits { pixels: 2_000_000, memory: 32 << 20 };
-
-/// A picture of every format, in every kind of pixel that the format has.
-fn examples() -> Vec<Vec<u8>> {
-    let noise = RgbImage::from_fn(33, 21, |x, y| {
-        Rgb([(x * 97 % 251) as u8, (y * 61 % 253) as u8, (x * y % 255) as u8])
-    });
-    let noise = DynamicImage::ImageRgb8(noise);
-    let kinds = [
-        noise.clone(),
-        DynamicImage::ImageLuma8(noise.to_luma8()),
-        DynamicImage::ImageLumaA16(noise.to_luma_alpha16()),
-        DynamicImage::ImageRgba8(noise.to_rgba8()),
-    ];
-    let formats = [
-        ImageFormat::Jpeg,
-        ImageFormat::Png,
-        ImageFormat::WebP,
-        ImageFormat::Gif,
-        ImageFormat::Bmp,
-    ];
-    let pairs = kinds.iter().flat_map(|kind| formats.map(|format| (kind, format)));
-    let encoded = pairs.filter_map(|(kind, format)| {
-        let mut file = Cursor::new(Vec::new());
-        // Not every format takes every kind of pixel; those pairs are left out.
-        kind.write_to(&mut file, format).ok().map(|()| file.into_inner())
-    });
-    encoded.collect()
-}
 
 /// Most of the changed pictures have checksums that are right again, or a PNG would be refused for those alone.
 fn mutated(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io::Cursor;
 
-use image::{DynamicImage, ImageFormat, Rgb, RgbImage};
+use image::{ImageFormat, RgbImage};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -58,29 +58,10 @@ fn most_held<T>(call: impl FnOnce() -> T) -> (T, u64) {
     (result, (HELD.get().1 - before) as u64)
 }
 
-const FORMATS: [ImageFormat; 5] =
-    [ImageFormat::Jpeg, ImageFormat::Png, ImageFormat::WebP, ImageFormat::Gif, ImageFormat::Bmp];
-
 fn samples() -> Vec<Vec<u8>> {
-    let noise = RgbImage::from_fn(33, 21, |x, y| {
-        Rgb([(x * 97 % 251) as u8, (y * 61 % 253) as u8, (x * y % 255) as u8])
-    });
-    let noise = DynamicImage::ImageRgb8(noise);
-    let kinds = [
-        noise.clone(),
-        DynamicImage::ImageLuma8(noise.to_luma8()),
-        DynamicImage::ImageRgba8(noise.to_rgba8()),
-    ];
-    let mut samples: Vec<Vec<u8>> =
-        vec![include_bytes!("data/cmyk.jpg").to_vec(), include_bytes!("data/turned.jpg").to_vec()];
-    for (kind, format) in kinds.iter().flat_map(|kind| FORMATS.map(|format| (kind, format))) {
-        let mut file = Cursor::new(Vec::new());
-        // Not every format takes every kind of pixel; those pairs are left out.
-        if kind.write_to(&mut file, format).is_ok() {
-            samples.push(file.into_inner());
-        }
-    }
-    samples
+    let photos =
+        [include_bytes!("data/cmyk.jpg").to_vec(), include_bytes!("data/turned.jpg").to_vec()];
+    photos.into_iter().chain(thunderhead_pictures::samples()).collect()
 }
 
 /// One way of spoiling a file.

@@ -4,6 +4,8 @@
 
 mod decode;
 mod error;
+mod samples;
 
 pub use decode::{Limits, Picture, decode};
 pub use error::ImageError;
+pub use samples::samples;

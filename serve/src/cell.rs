@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use thunderhead_sim::{Flaw, Machine, MachineConfig, Request, Shelf};
+use thunderhead_sim::{Body, Flaw, Machine, MachineConfig, Request, Shelf};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{oneshot, watch};
@@ -17,9 +17,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::data::{Data, DataError};
 use crate::eyes::Eyes;
-use crate::journal::{Answer, Batch, Journal, WriteError};
+use crate::journal::{Answer, Batch, Journal, Leaving, WriteError};
 use crate::metrics::Metrics;
 use crate::shelf::Disk;
+use crate::socket::Caller;
 use crate::{Commits, Config, Mistake, ServeError, Stop, Surroundings};
 
 /// How many requests may wait for the cell. More are refused, so that a crowd does not fill the memory.
@@ -35,6 +36,16 @@ const IDLE: Duration = Duration::from_secs(60);
 pub enum Input {
     /// A request and who waits for its answer.
     Request(Request, oneshot::Sender<Answer>),
+    /// A client wants to talk with an object, by its namespace and name.
+    Connect {
+        object: &'static str,
+        name: String,
+        caller: Caller,
+    },
+    /// The client of that connection says something.
+    Said(u32, Body),
+    /// It is gone.
+    HungUp(u32),
     /// A picture has been looked at.
     Seen,
     Stop(Stop),
@@ -235,7 +246,7 @@ struct Ticks<'a> {
 impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
     async fn run(self, mut inputs: Receiver<Input>) -> bool {
-        let answers = Rc::new(RefCell::new(Vec::new()));
+        let leaving = Rc::new(RefCell::new(Vec::new()));
         let (mut stop, mut looking) = (None, 0);
         // The time of the machine never goes back, though the wall clock may have.
         let mut ahead = self.machine.now() - self.around.now();
@@ -249,11 +260,11 @@ impl Ticks<'_> {
                     looking += 1;
                 }
             }
-            let mut batch = Batch { changes: self.machine.take_changes(), answers: answers.take() };
+            let mut batch = Batch { changes: self.machine.take_changes(), leaving: leaving.take() };
             if self.answers_early {
                 batch.release();
             }
-            if !(batch.changes.is_empty() && batch.answers.is_empty())
+            if !(batch.changes.is_empty() && batch.leaving.is_empty())
                 && self.batches.send(batch).await.is_err()
             {
                 return false;
@@ -287,20 +298,32 @@ impl Ticks<'_> {
             let more = std::iter::from_fn(|| inputs.try_recv().ok()).take(WAITING_MOST);
             for input in first.into_iter().chain(more) {
                 match input {
-                    Input::Seen => {}
                     Input::Stop(how) => stop = Some(how),
-                    Input::Request(request, client) => {
-                        let answers = answers.clone();
-                        self.machine.request(request, move |answer| {
-                            answers.borrow_mut().push((client, answer))
-                        });
-                    }
+                    other => self.take(other, &leaving),
                 }
             }
             for inferred in self.eyes.into_iter().flat_map(Eyes::seen) {
                 self.machine.answer(inferred);
                 looking -= 1;
             }
+        }
+    }
+
+    /// Gives the machine what has come in. What comes of it is left in `leaving`.
+    fn take(&self, input: Input, leaving: &Rc<RefCell<Vec<Leaving>>>) {
+        let leaving = leaving.clone();
+        match input {
+            Input::Seen | Input::Stop(_) => {}
+            Input::Request(request, client) => self.machine.request(request, move |answer| {
+                leaving.borrow_mut().push(Leaving::Answer(client, answer));
+            }),
+            Input::Connect { object, name, caller } => {
+                self.machine.connect(object, &name, move |heard| {
+                    leaving.borrow_mut().push(Leaving::Heard(caller.clone(), heard));
+                });
+            }
+            Input::Said(socket, message) => self.machine.say(socket, message),
+            Input::HungUp(socket) => self.machine.hang_up(socket),
         }
     }
 

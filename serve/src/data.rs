@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
-use thunderhead_sim::{Body, Machine, Shelf, Time, hex};
+use thunderhead_sim::{Body, JsonlReader, Machine, Shelf, Time, Trace, hex};
 
 use crate::files::{Files, Written};
 use crate::shelf::Disk;
@@ -184,18 +184,20 @@ impl Data {
 
 /// Opens a directory to read its history, while it is served or not. Returns whether all work was done when it was last
 /// closed.
-pub fn history(path: &Path) -> Result<(Identity, String, bool), DataError> {
+pub fn history(path: &Path) -> Result<(Identity, Trace, bool), DataError> {
     let db = read_only(path)?;
-    let mut text = String::new();
+    let mut reader = JsonlReader::default();
     let mut all = db.prepare("select lines from history order by seq")?;
     let mut rows = all.query([])?;
     while let Some(row) = rows.next()? {
-        text += row.get_ref(0)?.as_str().map_err(|error| DataError::Damaged(error.to_string()))?;
+        let lines = row.get_ref(0)?.as_str();
+        let lines = lines.map_err(|error| DataError::Damaged(error.to_string()))?;
+        reader.read(lines).map_err(|error| DataError::Damaged(error.to_string()))?;
     }
     let rest: Option<String> = db
         .query_row("select value from meta where key = 'rest'", [], |row| row.get(0))
         .optional()?;
-    Ok((read_identity(&db)?, text, rest.is_some()))
+    Ok((read_identity(&db)?, reader.finish(), rest.is_some()))
 }
 
 /// Makes a directory, unless it is there. Its name is on disk when this returns, and so are those of new directories

@@ -31,6 +31,7 @@ use crate::history::{self, Upload};
 use crate::metrics::Metrics;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
+use crate::socket::{self, SOCKETS};
 use crate::{Config, Stop, Surroundings};
 
 /// How many connections are served at a time. Others wait in the queue of the operating system.
@@ -42,6 +43,9 @@ const HEAD_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(60);
 /// How long those who are being answered are waited for at the end.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Clients talk to agents here; the name of one follows.
+const AGENTS: &str = "/agents/organization/";
 
 /// What is sent to a client.
 pub type Sent = BoxBody<Bytes, Infallible>;
@@ -58,6 +62,7 @@ pub struct Edge {
     /// Counts the commits.
     changes: watch::Receiver<u64>,
     buffered: Semaphore,
+    sockets: Arc<Semaphore>,
     /// The directory with the history, if there is one that the page can show.
     told: Option<PathBuf>,
     /// Histories are read one at a time.
@@ -86,6 +91,7 @@ impl Edge {
             around,
             changes,
             buffered,
+            sockets: Arc::new(Semaphore::new(SOCKETS)),
             told,
             reading: Arc::new(Semaphore::new(1)),
         }
@@ -133,7 +139,8 @@ impl Edge {
             let mut builder = Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
             builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64);
-            let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
+            let connection =
+                builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // A connection that breaks is the client's affair.
@@ -143,8 +150,14 @@ impl Edge {
             });
         };
         drop(accept);
+        drop(closed);
         closing.send_replace(true);
-        drop(tokio::time::timeout(GRACE, graceful.shutdown()).await);
+        let ended = async {
+            graceful.shutdown().await;
+            // Those who listen on sockets have heard that it ends.
+            closing.closed().await;
+        };
+        drop(tokio::time::timeout(GRACE, ended).await);
         how
     }
 
@@ -199,10 +212,36 @@ impl Edge {
                 match path {
                     "/-/changes" => Ok(changes::stream(self.changes.clone(), closed)),
                     "/-/history" => self.history(request.uri(), &user).await,
-                    _ => self.ask(request, &user).await,
+                    path => match (path.strip_prefix(AGENTS), self.site.agent) {
+                        (Some(name), Some(agent)) => {
+                            let name = name.to_string();
+                            self.talk(request, &user, agent, &name, closed).await
+                        }
+                        _ => self.ask(request, &user).await,
+                    },
                 }
             }
         }
+    }
+
+    /// Connects a client with the agent of its organisation.
+    async fn talk(
+        &self,
+        request: Request<Incoming>,
+        user: &User,
+        agent: &'static str,
+        name: &str,
+        closed: watch::Receiver<bool>,
+    ) -> Result<Response<Sent>, Refused> {
+        if name != user.organisation() {
+            return Err((StatusCode::FORBIDDEN, "only members of the organisation may listen"));
+        }
+        if !socket::is_asked_for(&request) {
+            return Err((StatusCode::UPGRADE_REQUIRED, "this address is for WebSockets"));
+        }
+        let permit = self.sockets.clone().try_acquire_owned();
+        let permit = permit.map_err(|_| (StatusCode::SERVICE_UNAVAILABLE, "too many listen"))?;
+        socket::open(request, agent, name, &self.inputs, closed, permit).await
     }
 
     fn page(&self) -> Response<Sent> {

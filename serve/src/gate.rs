@@ -31,7 +31,9 @@ pub fn check<B>(request: &Request<B>, listen: SocketAddr) -> Result<(), Refused>
             "this server answers to loopback names alone",
         ));
     }
-    if !is_safe(request.method()) && is_cross_site(headers) {
+    // A browser lets a page of any site open a WebSocket, with the cookies of this one.
+    let changes = !is_safe(request.method()) || headers.contains_key(header::UPGRADE);
+    if changes && is_cross_site(headers) {
         return Err((StatusCode::FORBIDDEN, "this request comes from another site"));
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
@@ -128,6 +130,13 @@ mod tests {
             ("DELETE", "/acme/cat", vec![host, ("sec-fetch-site", "cross-site")], 403),
             ("PUT", "/acme/cat", vec![host, ("sec-fetch-site", "same-site")], 403),
             ("GET", "/acme", vec![host, ("sec-fetch-site", "cross-site")], 0),
+            ("GET", "/agents/organization/acme", vec![host, ("upgrade", "websocket")], 0),
+            (
+                "GET",
+                "/agents/organization/acme",
+                vec![host, ("upgrade", "websocket"), ("origin", "http://evil.example")],
+                403,
+            ),
             ("GET", "/acme", vec![("host", "evil.example")], 421),
             ("GET", "/acme", vec![("host", "127.0.0.1.evil.example")], 421),
             ("GET", "/acme", vec![], 421),

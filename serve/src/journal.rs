@@ -7,21 +7,30 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
-use thunderhead_sim::{Changes, Error, Later, Response, Row, Time};
+use thunderhead_sim::{Changes, Error, Heard, Later, Response, Row, Time};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
 
 use crate::files::{Files, Written};
 use crate::metrics::Metrics;
+use crate::socket::Caller;
 use crate::{Commits, Halt, When};
 
 /// What a request is answered.
 pub type Answer = Result<Response, Error>;
 
-/// What one tick leaves: changes that belong together, and answers that depend on them.
+/// What one tick leaves: changes that belong together, and what depends on them.
 pub struct Batch {
     pub changes: Changes,
-    pub answers: Vec<(oneshot::Sender<Answer>, Answer)>,
+    pub leaving: Vec<Leaving>,
+}
+
+/// What leaves the process when the changes that it depends on are on disk.
+pub enum Leaving {
+    /// The answer to a request.
+    Answer(oneshot::Sender<Answer>, Answer),
+    /// What the client of a WebSocket hears.
+    Heard(Caller, Heard),
 }
 
 /// How it is written.
@@ -206,10 +215,13 @@ async fn wait(duration: Duration) {
 }
 
 impl Batch {
-    /// Lets the answers leave. A client that has gone away is not there to hear one.
+    /// Lets everything leave that waits for it. A client that has gone away is not there to hear it.
     pub fn release(&mut self) {
-        for (client, answer) in self.answers.drain(..) {
-            drop(client.send(answer));
+        for leaving in self.leaving.drain(..) {
+            match leaving {
+                Leaving::Answer(client, answer) => drop(client.send(answer)),
+                Leaving::Heard(caller, heard) => caller.tell(heard),
+            }
         }
     }
 }

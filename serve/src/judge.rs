@@ -29,10 +29,8 @@ pub fn judge<'a>(
     path: &Path,
     find: impl FnOnce(&str) -> Option<&'a System>,
 ) -> Result<Judged, DataError> {
-    let (identity, text, at_rest) = data::history(path)?;
+    let (identity, mut trace, at_rest) = data::history(path)?;
     let system = find(&identity.system).ok_or_else(|| DataError::Unknown(identity.clone()))?;
-    let mut trace =
-        Trace::from_jsonl(&text).map_err(|error| DataError::Damaged(error.to_string()))?;
     if let (true, Some(last)) = (at_rest, trace.events().last()) {
         let at = last.at;
         let actor = trace.actor_named("cloud");

@@ -16,7 +16,8 @@
 //! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
 //! | `surroundings.rs` | the clock and the randomness, or those of a simulation |
 //! | `edge.rs`, `gate.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
-//! | `session.rs`, `changes.rs` | who asks, what pages hear |
+//! | `session.rs` | who asks |
+//! | `changes.rs`, `socket.rs` | what pages hear, and what they say to an object |
 //! | `site.rs` | the page of each system |
 //! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |
@@ -37,6 +38,7 @@ mod metrics;
 mod session;
 mod shelf;
 mod site;
+mod socket;
 mod surroundings;
 
 use std::fmt;

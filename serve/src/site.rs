@@ -7,6 +7,8 @@ pub struct Site {
     pub page: &'static str,
     /// The parameter of the query in which the routes expect the session; none when they do not ask.
     pub session: Option<&'static str>,
+    /// The namespace of the agents that clients talk to at `/agents/organization/ORG`.
+    pub agent: Option<&'static str>,
     /// Whether the page can show what happened to one of its things.
     pub tells: bool,
     /// Requests to begin with, as JSON, for the page that has no other.
@@ -17,11 +19,13 @@ const CONSOLE: &str = include_str!("../pages/console.html");
 
 /// The site of the system of that name. One that is not known here has a page from which to send any request.
 pub fn of(system: &str) -> Site {
-    let console = |examples| Site { page: CONSOLE, session: None, tells: false, examples };
+    let console =
+        |examples| Site { page: CONSOLE, session: None, agent: None, tells: false, examples };
     match system {
         "uploads" => Site {
             page: include_str!("../pages/uploads.html"),
             session: Some("as"),
+            agent: Some("ORGANIZATION"),
             tells: true,
             examples: "[]",
         },

@@ -175,7 +175,7 @@ pub use engine::restore::RestoreError;
 pub use engine::run::{End, Run};
 pub use engine::variables::Secret;
 pub use engine::wait::JoinHandle;
-pub use live::{Machine, MachineConfig, Size};
+pub use live::{Heard, Machine, MachineConfig, Size};
 pub use protocol::fault::{self, Codes, Fault, FaultKind, FaultSet};
 pub use protocol::frame::Frame;
 pub use protocol::headers::Headers;
@@ -185,7 +185,8 @@ pub use protocol::op::Op;
 pub use protocol::outcome::{Error, Outcome, Reply};
 pub use protocol::site::{ChoiceKind, OpCode, Site};
 pub use protocol::trace::{
-    Beside, Escaped, Event, EventKind, JsonlError, OutcomeId, Page, Story, Trace, TraceHash,
+    Beside, Escaped, Event, EventKind, JsonlError, JsonlReader, OutcomeId, Page, Story, Trace,
+    TraceHash,
 };
 pub use scenario::answers;
 pub use scenario::conversation::{Conversation, ConversationError, Step as TalkStep, WEBSOCKET};

@@ -6,11 +6,12 @@
 use std::rc::Rc;
 
 use crate::bindings::cloud::Cloud;
+use crate::bindings::web_socket::WebSocket;
 use crate::choices::Source;
 use crate::choices::tape::Tape;
 use crate::engine::env::Env;
 use crate::engine::host::Host;
-use crate::engine::ids::HostId;
+use crate::engine::ids::{HostId, SocketId};
 use crate::engine::inference::{Inference, Inferred};
 use crate::engine::kept::Changes;
 use crate::engine::live::{Flaw, Live};
@@ -38,6 +39,17 @@ pub struct MachineConfig {
     pub gives_away: bool,
     /// A deliberate mistake, for tests.
     pub flaw: Option<Flaw>,
+}
+
+/// What the client of a WebSocket hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It is connected; the number is that of its connection.
+    Opened(u32),
+    /// The object says something.
+    Message(Body),
+    /// There is no connection any more, or there never was.
+    Closed,
 }
 
 /// A mounted system that is driven from outside.
@@ -207,6 +219,41 @@ impl Machine {
             });
         };
         self.world.spawn(self.client, None, Box::pin(work));
+    }
+
+    /// A client outside opens a WebSocket to the object of that name in a namespace. `hear` is told what comes of it;
+    /// that may leave the process when the changes that are taken next are durable. When it was told that the
+    /// connection is closed, it is told no more.
+    pub fn connect(&self, namespace: &str, name: &str, hear: impl Fn(Heard) + 'static) {
+        let mut state = self.world.state();
+        let env = Env::within(&mut state, &self.world, self.client);
+        drop(state);
+        let stub = env.durable_object(namespace).get_by_name(name);
+        let work = async move {
+            if let Ok(socket) = stub.connect().await {
+                hear(Heard::Opened(socket.id()));
+                while let Some(message) = socket.recv().await {
+                    hear(Heard::Message(message));
+                }
+            }
+            hear(Heard::Closed);
+        };
+        self.world.spawn(self.client, None, Box::pin(work));
+    }
+
+    /// The client of a WebSocket says something.
+    pub fn say(&self, socket: u32, message: Body) {
+        self.client_end(socket).send(message);
+    }
+
+    /// The client of a WebSocket goes away.
+    pub fn hang_up(&self, socket: u32) {
+        self.client_end(socket).close();
+    }
+
+    fn client_end(&self, socket: u32) -> WebSocket {
+        let mut state = self.world.state();
+        WebSocket::new(Env::within(&mut state, &self.world, self.client), SocketId(socket))
     }
 
     /// Lets everything happen that is due at `now`, but at most `most` events. Returns when the next one is due: `now`

@@ -104,12 +104,14 @@ fn listed(shown: &Shown) -> Option<String> {
 }
 
 /// Everything that has to happen in some run.
-pub const SOMETIMES: [&str; 14] = [
+pub const SOMETIMES: [&str; 16] = [
     "a connection works after a trouble that it lived through",
     "a slow reader gets all its answers",
     "a slow reader is cut off",
     "a stream of changes breaks",
     "a stream of changes comes back",
+    "a socket breaks",
+    "a socket comes back",
     "one who hears of changes is cut off",
     "a body breaks off",
     "a request is answered at the second try",

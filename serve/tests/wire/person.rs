@@ -3,11 +3,15 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use thunderhead_sim::Rng;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{WebSocketStream, client_async};
+use turmoil::net::TcpStream;
 
-use super::http::{Connection, Manner};
+use super::http::{Connection, Manner, PORT, SERVER};
 use super::log::{SharedLog, Try};
 use super::plan::CLIENTS;
 
@@ -177,33 +181,37 @@ impl Person {
     }
 }
 
-/// Listens for changes, and comes back when the stream breaks. It ends when it has heard of one in the calm.
+/// Listens for changes, on a stream of events and on a WebSocket in turns, and comes back when the one breaks. It ends
+/// when it has heard of a change in the calm.
 pub async fn listen(log: SharedLog, calm: watch::Receiver<bool>) -> turmoil::Result {
-    let (mut streams, mut heard) = (0, 0);
+    let (mut tries, mut heard) = (0, 0);
     loop {
+        let is_socket = tries % 2 == 1;
         let hears = async {
-            let mut connection = Connection::open(0).await?;
-            connection.send("GET", "/-/changes", b"", Manner::AtOnce).await?;
-            connection.until(b"\r\n\r\n").await?;
+            let mut ear = match is_socket {
+                true => Ear::socket().await?,
+                false => Ear::stream().await?,
+            };
             loop {
-                connection.until(b"data: ").await?;
+                ear.next().await?;
                 heard += 1;
                 if *calm.borrow() {
                     return Ok::<_, io::Error>(());
                 }
             }
         };
-        // A stream on which a packet was lost is silent for ever, so it is given up now and then.
+        // One on which a packet was lost is silent for ever, so it is given up now and then.
         let ended = timeout(Duration::from_secs(3), hears).await;
-        streams += 1;
+        tries += 1;
+        let seen = |stream, socket| if is_socket { socket } else { stream };
         {
             let mut log = log.borrow_mut();
             if matches!(ended, Ok(Err(_))) && heard > 0 {
-                log.seen.insert("a stream of changes breaks");
+                log.seen.insert(seen("a stream of changes breaks", "a socket breaks"));
             }
             if matches!(ended, Ok(Ok(()))) {
-                if streams > 1 {
-                    log.seen.insert("a stream of changes comes back");
+                if tries > 1 {
+                    log.seen.insert(seen("a stream of changes comes back", "a socket comes back"));
                 }
                 return Ok(());
             }
@@ -212,5 +220,40 @@ pub async fn listen(log: SharedLog, calm: watch::Receiver<bool>) -> turmoil::Res
             }
         }
         sleep(Duration::from_millis(200)).await;
+    }
+}
+
+/// What one hears of changes on.
+enum Ear {
+    Stream(Connection),
+    Socket(Box<WebSocketStream<TcpStream>>),
+}
+
+impl Ear {
+    async fn stream() -> io::Result<Ear> {
+        let mut connection = Connection::open(0).await?;
+        connection.send("GET", "/-/changes", b"", Manner::AtOnce).await?;
+        connection.until(b"\r\n\r\n").await?;
+        Ok(Ear::Stream(connection))
+    }
+
+    async fn socket() -> io::Result<Ear> {
+        let stream = TcpStream::connect((SERVER, PORT)).await?;
+        let opened = client_async("ws://localhost/agents/organization/acme", stream).await;
+        Ok(Ear::Socket(Box::new(opened.map_err(io::Error::other)?.0)))
+    }
+
+    /// Waits until it is told that something has changed.
+    async fn next(&mut self) -> io::Result<()> {
+        match self {
+            Ear::Stream(connection) => connection.until(b"data: ").await.map(drop),
+            Ear::Socket(socket) => loop {
+                match socket.next().await {
+                    Some(Ok(Message::Text(_))) => return Ok(()),
+                    Some(Ok(message)) if !message.is_close() => {}
+                    _ => return Err(io::ErrorKind::UnexpectedEof.into()),
+                }
+            },
+        }
     }
 }

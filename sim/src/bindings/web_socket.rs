@@ -32,7 +32,9 @@ impl WebSocket {
         poll_fn(|cx| {
             let mut state = self.env.world().state();
             let task = state.tasks.waiting(cx);
-            let socket = &mut state.objects.sockets[self.id];
+            let Some(socket) = state.objects.sockets.find(self.id) else {
+                return Poll::Ready(None);
+            };
             if let Some(message) = socket.inbox.pop_front() {
                 return Poll::Ready(Some(message));
             }

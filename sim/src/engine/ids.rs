@@ -38,10 +38,6 @@ id! {
     TaskId(u32)
 }
 id! {
-    /// A connection between a client and an object.
-    SocketId(u32)
-}
-id! {
     /// One end of a WebSocket. Ends are made in pairs.
     EndId(u32)
 }
@@ -61,3 +57,7 @@ impl EndId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct GateId(pub u32);
+
+/// A connection between a client and an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SocketId(pub u32);

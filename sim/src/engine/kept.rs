@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::host::Host;
-use crate::engine::ids::HostId;
+use crate::engine::ids::{HostId, SocketId};
 use crate::engine::live::{Flaw, KeptAlarm, KeptKey, Numbers, ObjectTurn};
 use crate::engine::logs::Place;
 use crate::engine::world::State;
@@ -146,6 +146,11 @@ impl State {
             return;
         }
         let Some(first) = self.calls.forget_over() else { return };
+        if self.objects.sockets.has_closed() {
+            let kept = first.0..self.calls.next();
+            let named = kept.filter_map(|call| self.trace.op(call).socket()).map(SocketId);
+            self.objects.sockets.forget_closed(&named.collect::<Vec<_>>());
+        }
         let needed = self.calls.iter().filter_map(|flight| flight.outcome).min();
         self.trace.forget_before(first.0, needed);
     }
@@ -166,7 +171,7 @@ impl State {
         let Some(live) = &mut self.live else { return String::new() };
         let mut text = String::new();
         if live.tells {
-            live.told = self.trace.lines_from(live.told, &mut text);
+            live.told = self.trace.lines_from(live.told, &mut live.bodies, &mut text);
         }
         self.trace.forget_events();
         text

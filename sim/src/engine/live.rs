@@ -14,6 +14,7 @@ use crate::services::kv;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
 use crate::services::workflow;
+use crate::values::body::told;
 use crate::values::rng::Rng;
 use crate::values::time::Time;
 
@@ -34,6 +35,8 @@ pub(crate) struct Live {
     pub ended: Vec<String>,
     /// How many events the history has told so far.
     pub told: usize,
+    /// The large bodies among what it has told.
+    pub bodies: told::Written,
     /// Whether the history is kept until it is taken.
     pub tells: bool,
     /// Pictures that wait to be looked at elsewhere; none when the engine does it itself.
@@ -65,6 +68,7 @@ impl Live {
             kept_alarms: BTreeMap::new(),
             ended: Vec::new(),
             told: 0,
+            bodies: told::Written::default(),
             tells,
             inferences: None,
             flaw,

@@ -203,6 +203,14 @@ impl Op {
         }
     }
 
+    /// The connection between a client and an object that it is a message on.
+    pub(crate) fn socket(&self) -> Option<u32> {
+        match self {
+            Op::SocketMessage { socket, .. } | Op::Push { socket, .. } => Some(*socket),
+            _ => None,
+        }
+    }
+
     /// What it is about, as filters see it: `photos/cat.jpg`, `uploads`, `web/cat.jpg`.
     pub fn target(&self) -> String {
         match self {

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use html::{Beside, Escaped, Page};
-pub use jsonl::JsonlError;
+pub use jsonl::{JsonlError, JsonlReader};
 pub use story::Story;
 
 use crate::protocol::fault::Fault;

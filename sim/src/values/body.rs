@@ -1,5 +1,7 @@
 //! Bytes that are stored, sent and traced: cheap to clone, readable when they are text.
 
+pub(crate) mod told;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,7 +16,8 @@ use crate::values::printable::printable;
 
 /// An immutable run of bytes, shared by reference count.
 ///
-/// In JSON it is a string when the bytes are UTF-8, and `{"hex": "…"}` when they are not.
+/// In JSON it is a string when the bytes are UTF-8, and `{"hex": "…"}` when they are not. The history of a server has
+/// `{"sha256": "…"}` for bytes that it has told before.
 ///
 /// ```
 /// use thunderhead_sim::Body;
@@ -265,6 +268,9 @@ pub(crate) fn is_json(text: &str) -> bool {
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(reference) = told::reference(self) {
+            return reference.serialize(serializer);
+        }
         match self.text() {
             Some(text) => serializer.serialize_str(text),
             None => Hex { hex: hex(self.bytes()) }.serialize(serializer),
@@ -279,12 +285,15 @@ impl<'de> Deserialize<'de> for Body {
         enum Form {
             Text(String),
             Hex(Hex),
+            Told(told::Reference),
         }
         match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(Body::from(text)),
+            Form::Text(text) => Ok(told::shared(Body::from(text))),
             Form::Hex(Hex { hex }) => {
-                unhex(&hex).map(Body::from).ok_or_else(|| de::Error::custom("invalid hex digits"))
+                let bytes = unhex(&hex).ok_or_else(|| de::Error::custom("invalid hex digits"))?;
+                Ok(told::shared(Body::from(bytes)))
             }
+            Form::Told(reference) => told::resolve(&reference).map_err(de::Error::custom),
         }
     }
 }

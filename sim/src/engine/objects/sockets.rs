@@ -1,7 +1,7 @@
 //! Connections between clients and objects.
 
-use std::collections::VecDeque;
-use std::ops::{Index, IndexMut};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Index;
 
 use crate::engine::ids::{HostId, SocketId, TaskId};
 use crate::values::body::Body;
@@ -17,44 +17,60 @@ pub(crate) struct Socket {
     pub reader: Option<TaskId>,
 }
 
-/// Every connection that was ever opened in a run.
+/// The connections of a run, those that are closed among them. A live world forgets these.
 #[derive(Debug, Default)]
-pub(crate) struct Sockets(Vec<Socket>);
+pub(crate) struct Sockets {
+    sockets: BTreeMap<SocketId, Socket>,
+    opened: u32,
+}
 
 impl Sockets {
     pub fn open(&mut self, client: HostId, object: HostId) -> SocketId {
-        let id = SocketId::at(self.0.len());
+        let id = SocketId(self.opened);
+        self.opened += 1;
         let inbox = VecDeque::new();
-        self.0.push(Socket { client, object, open: true, inbox, reader: None });
+        self.sockets.insert(id, Socket { client, object, open: true, inbox, reader: None });
         id
     }
 
     /// Closes a connection. Returns the reader, which has to be woken.
     pub fn close(&mut self, id: SocketId) -> Option<TaskId> {
-        let socket = &mut self[id];
+        let socket = self.find(id)?;
         socket.open = false;
         socket.reader.take()
     }
 
     /// A message from the object reaches its client. Returns the reader, which has to be woken.
     pub fn receive(&mut self, id: SocketId, message: Body) -> Option<TaskId> {
-        let socket = &mut self[id];
-        if !socket.open {
-            return None;
-        }
+        let socket = self.find(id).filter(|socket| socket.open)?;
         socket.inbox.push_back(message);
         socket.reader.take()
     }
 
     /// The open connections of an object.
     pub fn of_object(&self, host: HostId) -> impl Iterator<Item = SocketId> + '_ {
-        let open = move |(_, socket): &(usize, &Socket)| socket.open && socket.object == host;
-        self.0.iter().enumerate().filter(open).map(|(id, _)| SocketId::at(id))
+        let open = move |(_, socket): &(&SocketId, &Socket)| socket.open && socket.object == host;
+        self.sockets.iter().filter(open).map(|(id, _)| *id)
+    }
+
+    /// The connection of that number, if it is not forgotten.
+    pub fn find(&mut self, id: SocketId) -> Option<&mut Socket> {
+        self.sockets.get_mut(&id)
     }
 
     /// The connection of that number, if there is one and it is open.
     pub fn find_open(&self, id: SocketId) -> Option<&Socket> {
-        self.0.get(id.index()).filter(|socket| socket.open)
+        self.sockets.get(&id).filter(|socket| socket.open)
+    }
+
+    /// Whether there is one that could be forgotten.
+    pub fn has_closed(&self) -> bool {
+        self.sockets.values().any(|socket| !socket.open)
+    }
+
+    /// Forgets those that are closed, but for the ones that messages on their way name.
+    pub fn forget_closed(&mut self, named: &[SocketId]) {
+        self.sockets.retain(|id, socket| socket.open || named.contains(id));
     }
 }
 
@@ -62,12 +78,6 @@ impl Index<SocketId> for Sockets {
     type Output = Socket;
 
     fn index(&self, id: SocketId) -> &Socket {
-        &self.0[id.index()]
-    }
-}
-
-impl IndexMut<SocketId> for Sockets {
-    fn index_mut(&mut self, id: SocketId) -> &mut Socket {
-        &mut self.0[id.index()]
+        &self.sockets[&id]
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{Event, EventKind, Op, Trace, workflow};
+use thunderhead_sim::{Event, EventKind, Op, Reply, Trace, workflow};
 
 use crate::history::{Ended, instances, messages, named};
 use crate::promise::{Check, Finding, Promise};
@@ -116,13 +116,43 @@ fn no_failure_unheard(trace: &Trace) -> Result<(), Finding> {
             }
             _ => false,
         });
-        if !asked {
+        if !asked && !waited_in_vain(trace, instance.workflow, instance.id) {
             let (workflow, id) = (instance.workflow, instance.id);
             let message = format!("{workflow}/{id} failed, and nobody asks: {error}");
             return Err(Finding::at(at, message));
         }
     }
     Ok(())
+}
+
+/// Whether an instance gave up waiting for an event that nobody has tried to send: not every client goes on.
+fn waited_in_vain(trace: &Trace, workflow: &str, id: &str) -> bool {
+    let mut awaited = None;
+    for (_, op, outcome) in trace.effects() {
+        let Op::Workflow(op) = op else { continue };
+        if op.engine().is_none_or(|engine| (&*engine.workflow, &*engine.id) != (workflow, id)) {
+            continue;
+        }
+        match (op, outcome) {
+            (
+                workflow::Op::WaitForEvent { event_type, .. },
+                Ok(Reply::Workflow(workflow::Reply::Step(workflow::Progress::Thrown(_)))),
+            ) => awaited = Some(event_type),
+            // What comes between the wait and the end may have failed by itself.
+            (workflow::Op::Finish { .. }, _) => {}
+            _ => awaited = None,
+        }
+    }
+    let is_sent = |event: &Event| match event.kind {
+        EventKind::Call { call } => match trace.op(call) {
+            Op::Workflow(workflow::Op::SendEvent { workflow: of, id: to, event_type, .. }) => {
+                (&**of, &**to) == (workflow, id) && Some(event_type) == awaited
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    awaited.is_some() && !trace.events().iter().any(is_sent)
 }
 
 fn no_alarm_dropped(trace: &Trace) -> Result<(), Finding> {

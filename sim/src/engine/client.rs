@@ -21,6 +21,8 @@ use crate::values::body::Body;
 const BACKOFF: Duration = Duration::from_secs(1);
 /// How long a client waits for a message before it takes the connection for lost.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A client that was not answered on so many connections, none of which was lost, waits no longer.
+const UNANSWERED_MOST: u32 = 4;
 /// How long a client reads a body that is streamed, which need not have an end.
 const READS: Duration = Duration::from_secs(30);
 /// How many parts of a body may be on their way or unread before its writer has to wait.
@@ -32,7 +34,7 @@ impl Env {
         let Some(request) = self.filled(&sent).await else { return };
         // It was checked before the run began, but not with what it takes from answers.
         let Ok(says) = Conversation::of(&request).transpose() else { return };
-        let mut talk = says.map(|says| Talk { steps: says.steps, at: 0 });
+        let mut talk = says.map(|says| Talk { steps: says.steps, at: 0, unanswered: 0 });
         for left in (0..=sent.retries).rev() {
             let response = self.fetch(&to, request.clone()).await;
             let end_in =
@@ -169,6 +171,8 @@ struct Talk {
     steps: Vec<Step>,
     /// The first step that is to be done on the next connection.
     at: usize,
+    /// On how many connections it waited for this step's answer in vain.
+    unanswered: u32,
 }
 
 impl Talk {
@@ -189,8 +193,10 @@ impl Talk {
                     let answered = listen(env, end, PATIENCE, Some(heard)).await;
                     if answered == Ok(false) {
                         env.world().state().drop_end(end);
-                        return false;
+                        self.unanswered += 1;
+                        return self.unanswered == UNANSWERED_MOST;
                     }
+                    self.unanswered = 0;
                     answered.map(|_| self.at = at + 1)
                 }
                 Step::Wait(time) => listen(env, end, *time, None).await.map(|_| self.at = at + 1),

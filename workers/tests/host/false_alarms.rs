@@ -79,3 +79,45 @@ fn an_object_may_refuse_what_it_has_never_answered() {
         "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Account"] }]"#;
     assert_eq!(broken(config, source, "POST /?n=5\n###\nPOST /?n=-1\n"), None);
 }
+
+/// A workload that is drawn may start an order and never approve it.
+#[test]
+fn a_workflow_may_give_up_waiting_for_an_event_that_nobody_sends() {
+    let source = "import { WorkflowEntrypoint } from 'cloudflare:workers';
+        export class Order extends WorkflowEntrypoint { async run(event, step) {
+          const approval = await step.waitForEvent('approval', { type: 'approve', timeout: '24 hours' });
+          await step.do('save', () => this.env.KV.put(event.instanceId, JSON.stringify(approval.payload)));
+        } }
+        export default { async fetch(request, env) {
+          if (new URL(request.url).pathname === '/approve') {
+            await (await env.ORDER.get('a')).sendEvent({ type: 'approve', payload: { by: 'ann' } });
+          } else {
+            await env.ORDER.create({ id: 'a' }).catch(error => { if (!/exists/.test(error)) throw error; });
+          }
+          return new Response('done');
+        } };";
+    let config = r#""workflows": [{ "binding": "ORDER", "name": "order", "class_name": "Order" }],
+        "kv_namespaces": [{ "binding": "KV", "id": "kv" }]"#;
+    assert_eq!(broken(config, source, "POST /start\n### after 2s\nPOST /approve\n"), None);
+}
+
+/// The handler throws, so that no answer comes however often the client connects.
+#[test]
+fn a_client_may_wait_in_vain_for_an_answer() {
+    let source = "import { DurableObject } from 'cloudflare:workers';
+        export class Room extends DurableObject {
+          fetch() {
+            const [client, server] = Object.values(new WebSocketPair());
+            this.ctx.acceptWebSocket(server);
+            return new Response(null, { status: 101, webSocket: client });
+          }
+          webSocketMessage() { throw new Error('no'); }
+          async webSocketClose(socket, code) {
+            await this.ctx.storage.put('closed', [...(await this.ctx.storage.get('closed') ?? []), code]);
+          }
+        }
+        export default { fetch: (request, env) => env.ROOM.getByName('one').fetch(request) };";
+    let config = r#""durable_objects": { "bindings": [{ "name": "ROOM", "class_name": "Room" }] },
+        "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Room"] }]"#;
+    assert_eq!(broken(config, source, "WEBSOCKET /\n\nhello\n=== wait-for-server\n"), None);
+}

@@ -1,7 +1,7 @@
 //! A server in a process of its own, loaded, killed and started again.
 //!
-//! A longer campaign is asked for by the environment: `KILLED_KILLS` kills, at most `KILLED_OPERATIONS` operations
-//! between two of them, in `KILLED_FOLDER`.
+//! More is asked for by the environment: `KILLED_CAMPAIGNS` campaigns, each on a directory of its own, of `KILLED_KILLS`
+//! kills, at most `KILLED_OPERATIONS` operations between two of them, in `KILLED_FOLDER`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -31,7 +31,17 @@ fn run_with(
 ) -> Found {
     support::process::serve_if_asked();
     let operations = asked("KILLED_OPERATIONS", 25);
-    Campaign { test, kills, operations, commits, mistake, power }.run()
+    let campaigns = if mistake.is_none() { asked("KILLED_CAMPAIGNS", 1) } else { 1 };
+    let run = |seed| Campaign { test, kills, operations, commits, mistake, power, seed }.run();
+    let mut all = run(0);
+    for seed in 1..campaigns {
+        let Found { acknowledged, delivered_twice, wrong } = run(seed);
+        all.acknowledged += acknowledged;
+        all.delivered_twice |= delivered_twice;
+        all.wrong.extend(wrong.into_iter().map(|wrong| format!("campaign {seed}: {wrong}")));
+    }
+    println!("{campaigns} campaigns, {} operations acknowledged", all.acknowledged);
+    all
 }
 
 /// How many kills a campaign without a mistake has.

@@ -30,6 +30,8 @@ pub struct Campaign<'a> {
     pub commits: Commits,
     pub mistake: Option<Mistake>,
     pub power: Power,
+    /// What the moments of the kills and the operations are drawn from.
+    pub seed: u64,
 }
 
 /// What a kill takes.
@@ -91,10 +93,11 @@ impl Campaign<'_> {
         operations.extend(std::thread::scope(|scope| {
             let client = |number| {
                 let meeting = &meeting;
-                scope.spawn(move || meeting.load(number))
+                let seed = self.seed << 8 | number as u64;
+                scope.spawn(move || meeting.load(number, seed))
             };
             let clients: Vec<_> = (0..CLIENTS).map(client).collect();
-            let mut rng = Rng::new(7);
+            let mut rng = Rng::new(self.seed << 8 | 7);
             for _ in 0..self.kills {
                 let server = start();
                 meeting.open(server.address);
@@ -186,8 +189,8 @@ impl Meeting {
     }
 
     /// What one client does: puts and deletes, one after another, on names of its own.
-    fn load(&self, number: usize) -> Vec<Operation> {
-        let (mut rng, mut all, mut client) = (Rng::new(number as u64), Vec::new(), None);
+    fn load(&self, number: usize, seed: u64) -> Vec<Operation> {
+        let (mut rng, mut all, mut client) = (Rng::new(seed), Vec::new(), None);
         loop {
             let Some(address) = self.server() else { return all };
             if client.as_ref().is_none_or(|(at, _)| *at != address) {

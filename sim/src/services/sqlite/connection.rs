@@ -30,6 +30,8 @@ pub(super) struct Connection {
     pub deferrable: bool,
     /// Whether some constraint of the schema replaces what is in its way.
     replaces: bool,
+    /// Whether the schema may have a full-text index.
+    indexes_text: bool,
     /// Whether our triggers hear of replaced rows.
     recursing: bool,
     /// Whether the schema changed since the present run began.
@@ -97,6 +99,7 @@ impl Connection {
             schema_version: 0,
             deferrable: false,
             replaces: false,
+            indexes_text: false,
             recursing,
             changed_schema: false,
             unchanged: BTreeMap::new(),
@@ -127,6 +130,7 @@ impl Connection {
         for statement in texts.iter().flat_map(|text| script::split(text)) {
             self.deferrable |= statement.has(words::DEFERRED);
             self.replaces |= statement.has(words::REPLACE);
+            self.indexes_text |= statement.has(words::VIRTUAL);
         }
         self.note_schema();
         self.recursing = shared.as_internal(|| capture::refresh(self.raw(), &shared))?;
@@ -262,6 +266,7 @@ impl Connection {
             self.changed_schema = true;
             self.deferrable |= statement.has(words::DEFERRED);
             self.replaces |= statement.has(words::REPLACE);
+            self.indexes_text |= statement.has(words::VIRTUAL);
             let refreshed = self.shared.as_internal(|| capture::refresh(self.raw(), &self.shared));
             self.recursing = refreshed.expect("every table takes our triggers");
         }
@@ -305,6 +310,12 @@ impl Connection {
     fn execute(&self, statement: &Statement<'_>, bindings: &[Value]) -> Result<ResultSet, Error> {
         self.shared.transaction_refused.store(false, Relaxed);
         self.shared.changing_schema.store(statement.changes_schema(), Relaxed);
+        if self.indexes_text && statement.has(words::WRITE) {
+            // A full-text index writes what it has gathered when its transaction ends. Here it would do that in the
+            // middle of the next statement, which would count it among its changes.
+            self.savepoint();
+            self.release();
+        }
         let total = self.total_changes();
         self.shared.total_changes.store(total.cast_signed(), Relaxed);
         let refused = |error| match self.shared.transaction_refused.load(Relaxed) {

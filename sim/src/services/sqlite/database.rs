@@ -432,4 +432,20 @@ mod tests {
         assert_ne!(late.0[0][0], late.1[0][0], "each draws another number");
         assert_eq!(late.0[0][1..], [Value::Integer(0), Value::Integer(0)]);
     }
+
+    #[test]
+    fn no_statement_counts_what_a_full_text_index_writes_for_the_one_before() {
+        let mut database = Database::open(7);
+        let schema = "create table notes(id integer primary key, text);
+            create virtual table found using fts5(text, content = 'notes', content_rowid = 'id');
+            create trigger finds after insert on notes begin
+                insert into found(rowid, text) values (new.id, new.text);
+            end";
+        database.exec(schema, &[]).unwrap();
+        let mut changes = |sql| database.exec(sql, &[]).unwrap().changes;
+        // The emulator says 3 and 0 too.
+        assert_eq!(changes("insert into notes(text) values ('hello')"), 3);
+        assert_eq!(changes("update notes set text = 'x' where id = 99"), 0);
+        assert_eq!(changes("delete from notes where id = 99"), 0);
+    }
 }

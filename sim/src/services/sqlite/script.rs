@@ -43,6 +43,7 @@ pub(super) mod words {
     pub const REPLACE: u16 = 16;
     pub const DEFERRED: u16 = 32;
     pub const WRITE: u16 = 64;
+    pub const VIRTUAL: u16 = 128;
 }
 
 impl Statement<'_> {
@@ -252,6 +253,7 @@ fn word(token: &[u8]) -> u16 {
         (b'd', 6) if is("delete") => words::WRITE,
         (b'i', 6) if is("insert") => words::WRITE,
         (b'u', 6) if is("update") => words::WRITE,
+        (b'v', 7) if is("virtual") => words::VIRTUAL,
         _ => 0,
     }
 }

@@ -13,25 +13,42 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 ///
 /// assert_eq!(parse_duration("10 minutes"), Some(Duration::from_secs(600)));
 /// assert_eq!(parse_duration("soon"), None);
+/// assert_eq!(parse_duration("1.5 hours"), Some(Duration::from_secs(5_400)));
+/// assert_eq!(parse_duration("250"), Some(Duration::from_millis(250)));
 /// ```
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut words = text.split_whitespace();
-    let (number, unit) = (words.next()?.parse::<u64>().ok()?, words.next()?);
-    let seconds = match unit.strip_suffix('s').unwrap_or(unit) {
-        "second" => 1,
-        "minute" => 60,
-        "hour" => 3_600,
-        "day" => 86_400,
-        "week" => 7 * 86_400,
-        "month" => 30 * 86_400,
-        "year" => 365 * 86_400,
+    let (number, unit) = (words.next()?, words.next().unwrap_or("millisecond"));
+    let unit = match unit.strip_suffix('s').unwrap_or(unit) {
+        "millisecond" => 1,
+        "second" => 1_000,
+        "minute" => 60_000,
+        "hour" => 3_600_000,
+        "day" => 86_400_000,
+        "week" => 7 * 86_400_000,
+        "month" => 30 * 86_400_000,
+        "year" => 365 * 86_400_000,
         _ => return None,
     };
-    match words.next() {
-        Some(_) => None,
-        None => Some(Duration::from_secs(number.checked_mul(seconds)?)),
+    if words.next().is_some() {
+        return None;
     }
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    // Of a fraction no more digits are read than there are milliseconds in a year.
+    let part = part.get(..FRACTION).unwrap_or(part);
+    let digits = |text: &str| match text {
+        "" => Some(0),
+        text if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<u128>().ok(),
+        _ => None,
+    };
+    let (fraction, scale) = (digits(part)?, 10u128.pow(part.len() as u32));
+    let whole = digits(whole).filter(|_| number.bytes().any(|byte| byte.is_ascii_digit()))?;
+    let ms = whole.checked_mul(unit)?.checked_add(fraction * unit / scale)?;
+    u64::try_from(ms).ok().map(Duration::from_millis)
 }
+
+/// How many digits of a fraction are read.
+const FRACTION: usize = 12;
 
 /// Whole milliseconds; a duration too long to count is the longest that can be counted.
 pub(super) fn ms(duration: Duration) -> u64 {
@@ -95,11 +112,30 @@ mod tests {
 
     #[test]
     fn json_takes_numbers_and_words_and_gives_numbers() {
-        let read = |json| serde_json::from_str::<Millis>(json).map(|Millis(duration)| ms(duration));
+        let read =
+            |json: &str| serde_json::from_str::<Millis>(json).map(|Millis(duration)| ms(duration));
         assert_eq!(read("250").unwrap(), 250);
         assert_eq!(read("\"1 second\"").unwrap(), 1_000);
         assert_eq!(read("\"2 weeks\"").unwrap(), 1_209_600_000);
-        for bad in ["\"soon\"", "-1", "\"1\"", "\"1 fortnight\"", "\"1 second more\"", "null"] {
+        assert_eq!(read("\"1\"").unwrap(), 1);
+        assert_eq!(read("\"0.1 seconds\"").unwrap(), 100);
+        assert_eq!(read("\".5 minutes\"").unwrap(), 30_000);
+        assert_eq!(read("\"100 milliseconds\"").unwrap(), 100);
+        let long = format!("\"0.{} days\"", "9".repeat(100));
+        assert_eq!(read(&long).unwrap(), 86_399_999);
+        let wrong = [
+            "soon",
+            "",
+            ".",
+            "1.x hours",
+            "1.ééééééé hours",
+            "1 fortnight",
+            "1 second more",
+            "1 sec",
+            "-1 day",
+        ];
+        let wrong = wrong.map(|text| format!("\"{text}\""));
+        for bad in wrong.iter().map(String::as_str).chain(["-1", "null"]) {
             assert!(read(bad).is_err(), "{bad}");
         }
         let json = serde_json::to_string(&Millis(Duration::from_secs(2))).unwrap();

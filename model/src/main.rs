@@ -1,5 +1,5 @@
 //! The program that `thunderhead classify` and `thunderhead model` run, and `thunderhead explore`, `check`, `run`,
-//! `replay` and `trace` when they are given a `--model`.
+//! `replay`, `serve` and `trace` when they are given a `--model`.
 //!
 //! It is a program of its own because the inference engine takes most of the time to build, and
 //! simulations do without it.
@@ -182,7 +182,7 @@ impl Drop for Bar {
 }
 
 /// The commands of `thunderhead` that play runs.
-const PLAYED: [&str; 5] = ["check", "explore", "run", "replay", "trace"];
+const PLAYED: [&str; 6] = ["check", "explore", "run", "replay", "serve", "trace"];
 
 /// Loads a model for runs, or says what to do.
 fn load(choice: Choice) -> Result<Model, String> {

@@ -12,7 +12,7 @@
 //! cargo run --release -p thunderhead-serve --example load -- median 300 /tmp/median
 //! ```
 //!
-//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync 4 KiB.
+//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync as much.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on has failed")]
 
@@ -133,24 +133,29 @@ fn measure(uploads: usize, names: usize, data: &Path) {
     server.child.wait().unwrap();
 }
 
-/// How long an upload takes for one who waits for each, small and large, in times of the disk.
+/// How long an upload takes for one who waits for each, small and large, in times of what the disk takes to sync as many
+/// bytes, and 4 KiB.
 fn compare(rounds: usize, data: &Path) {
     assert!(!data.exists(), "{} exists already", data.display());
     let mut server = Server::start(data);
     let mut client = Client::connect(server.address).unwrap();
     let mut probe = File::create(data.join("probe")).unwrap();
-    let (mut syncs, mut small, mut large) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..rounds {
+    let mut sync = |bytes: usize, round: usize| {
         let started = Instant::now();
-        probe.write_all(&[round as u8; 4096]).unwrap();
+        probe.write_all(&vec![round as u8; bytes]).unwrap();
         probe.sync_all().unwrap();
-        syncs.push(started.elapsed());
-        for (bytes, times) in [(2_000, &mut small), (BYTES, &mut large)] {
+        started.elapsed()
+    };
+    let (mut page, mut times) = (Vec::new(), SIZES.map(|_| (Vec::new(), Vec::new())));
+    for round in 0..rounds {
+        page.push(sync(4096, round));
+        for (bytes, (syncs, uploads)) in SIZES.into_iter().zip(&mut times) {
+            syncs.push(sync(bytes, round));
             let mut body = vec![b'x'; bytes];
             body[..8].copy_from_slice(&round.to_le_bytes());
             let started = Instant::now();
             let answer = client.ask("PUT", &format!("/acme/{bytes}-{}", round % 100), &body);
-            times.push(started.elapsed());
+            uploads.push(started.elapsed());
             assert_eq!(answer.unwrap().0, 201);
         }
     }
@@ -160,13 +165,18 @@ fn compare(rounds: usize, data: &Path) {
         times.sort();
         times[times.len() / 2].as_micros().max(1)
     };
-    let sync = median(syncs);
-    println!("the disk syncs 4 KiB in {sync} µs (median of {rounds})");
-    for (bytes, times) in [(2_000, small), (BYTES, large)] {
-        let took = median(times);
-        println!("an upload of {bytes} bytes takes {took} µs: {} % of that", took * 100 / sync);
+    let page = median(page);
+    println!("medians of {rounds}; the disk syncs 4096 bytes in {page} µs");
+    for (bytes, (syncs, uploads)) in SIZES.into_iter().zip(times) {
+        let (sync, took) = (median(syncs), median(uploads));
+        let (same, least) = (took * 100 / sync, took * 100 / page);
+        println!(
+            "{bytes} bytes: synced in {sync} µs, uploaded in {took} µs: {same} % of that, {least} % of 4096 bytes"
+        );
     }
 }
+
+const SIZES: [usize; 2] = [2_000, BYTES];
 
 /// Uploads these, over several connections at a time.
 fn load(address: SocketAddr, uploads: std::ops::Range<usize>, names: usize) {

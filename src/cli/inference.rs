@@ -31,8 +31,7 @@ impl Args {
     }
 }
 
-/// Runs the program with the arguments of this process and answers with its exit code. It reads and
-/// writes the standard streams of this process.
+/// Runs the program with the arguments of this process, and its standard streams, and answers with its exit code.
 pub fn run() -> Result<ExitCode, CliError> {
     start(arguments(env::args_os()))
 }
@@ -43,15 +42,24 @@ pub fn pass_on() -> Result<ExitCode, CliError> {
 }
 
 fn start(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
-    let ended = process::Command::new(program()).args(arguments).status();
-    let status = ended.map_err(|error| match error.kind() {
+    let mut command = process::Command::new(program());
+    command.args(arguments);
+    in_place(command).map_err(|error| match error.kind() {
         ErrorKind::NotFound => CliError::Input(missing()),
         _ => CliError::Input(format!("cannot run {}: {error}", program().display())),
-    })?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    let code =
-        code.ok_or_else(|| CliError::Input(format!("{PROGRAM} did not end by itself: {status}")))?;
-    Ok(ExitCode::from(code))
+    })
+}
+
+/// Becomes the program, so that signals reach it: who ends a server by the number of this process ends that server.
+#[cfg(unix)]
+fn in_place(mut command: process::Command) -> std::io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(&mut command))
+}
+
+#[cfg(not(unix))]
+fn in_place(mut command: process::Command) -> std::io::Result<ExitCode> {
+    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 /// The program beside this one, where cargo puts it, or else one that the system finds on the PATH.

@@ -50,7 +50,14 @@ mod absent {
         ))
     }
 
-    pub fn serve(_given: Given, args: &Args) -> Result<Answer, CliError> {
+    pub fn serve(given: Given, args: &Args) -> Result<Answer, CliError> {
+        if given.models.is_some() {
+            return Err(CliError::Input(
+                "`thunderhead-model` was built without the server; build it in the folder of the project with: \
+                 cargo build --release -p thunderhead-model --features serve"
+                    .into(),
+            ));
+        }
         Err(missing(&match (&args.verify, &args.system) {
             (Some(dir), _) => format!("serve --verify {}", dir.display()),
             (None, system) => format!("serve {}", system.as_deref().unwrap_or_default()),

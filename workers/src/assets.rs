@@ -110,26 +110,31 @@ impl Assets {
         if self.files.is_empty() || self.config.run_worker_first.is_for(path) {
             return None;
         }
+        // Where paths are named that the Worker is asked for, all others are the files' affair.
+        let is_routed = matches!(self.config.run_worker_first, WorkerFirst::Paths(_));
         let navigates = request.headers.get("sec-fetch-mode") == Some("navigate");
-        self.found(request).or_else(|| {
-            (navigates && self.config.not_found_handling != NotFound::None)
-                .then(|| self.missing(path))
-        })
+        let handles = self.config.not_found_handling != NotFound::None && (is_routed || navigates);
+        (self.found(request).is_some() || handles).then(|| self.answer(request))
     }
 
     /// The answer of the binding.
     pub fn answer(&self, request: &Request) -> Response {
-        self.found(request).unwrap_or_else(|| match &*request.method {
-            "GET" | "HEAD" => self.missing(request.pathname()),
-            _ => Response::new(405, ""),
-        })
+        if !matches!(&*request.method, "GET" | "HEAD") {
+            return Response::new(405, "");
+        }
+        let found = self.found(request).unwrap_or_else(|| self.missing(request.pathname()));
+        let known = request.headers.get("if-none-match").zip(found.headers.get("etag"));
+        let is_known = known.is_some_and(|(known, tag)| {
+            known.split(',').any(|one| one.trim().trim_start_matches("W/") == tag)
+        });
+        if found.status == 200 && is_known {
+            return Response { status: 304, body: Body::empty(), ..found };
+        }
+        found
     }
 
     /// The file at a path, or the address at which it is.
     fn found(&self, request: &Request) -> Option<Response> {
-        if !matches!(&*request.method, "GET" | "HEAD") {
-            return None;
-        }
         let path = decoded(request.pathname());
         let file = |name: &str| self.files.get_key_value(name);
         let moved = |to: &str| {
@@ -144,7 +149,10 @@ impl Assets {
             let (page, index) = (format!("{bare}.html"), format!("{bare}/index.html"));
             let drops = self.config.html_handling == Html::DropTrailingSlash;
             let forces = self.config.html_handling == Html::ForceTrailingSlash;
-            if let Some(name) = path.strip_suffix("/index.html").filter(|_| file(&path).is_some()) {
+            let index_of = |end| path.strip_suffix(end).filter(|_| file(&path).is_none());
+            let is_there = |name: &&str| file(&format!("{name}/index.html")).is_some();
+            let by_name = path.strip_suffix("/index.html").filter(|_| file(&path).is_some());
+            if let Some(name) = by_name.or_else(|| index_of("/index").filter(is_there)) {
                 return moved(&if drops && !name.is_empty() {
                     name.into()
                 } else {
@@ -280,6 +288,7 @@ mod tests {
             ("/about.html", 307, "/about"),
             ("/docs", 307, "/docs/"),
             ("/docs/", 200, "/docs/index.html"),
+            ("/docs/index", 307, "/docs/"),
             ("/a%20b.txt", 200, "/a b.txt"),
         ] {
             let response = assets.before(&Request::new("GET", path, ""));
@@ -287,7 +296,8 @@ mod tests {
             assert_eq!(told(&response), (status, text.to_string()), "{path}");
         }
         assert_eq!(assets.before(&Request::new("GET", "/api", "")), None);
-        assert_eq!(assets.before(&Request::new("POST", "/", "")), None);
+        assert_eq!(assets.before(&Request::new("POST", "/api", "")), None);
+        assert_eq!(assets.before(&Request::new("POST", "/about", "")).unwrap().status, 405);
         assert_eq!(assets.answer(&Request::new("GET", "/api", "")).status, 404);
     }
 
@@ -298,12 +308,26 @@ mod tests {
             r#"{ "not_found_handling": "single-page-application", "run_worker_first": ["/docs/*", "!/docs/"] }"#,
         );
         assert_eq!(told(&app.answer(&get("/any"))), (200, "/index.html".into()));
-        assert_eq!(app.before(&get("/any")), None);
-        assert!(app.before(&get("/any").with_header("sec-fetch-mode", "navigate")).is_some());
+        assert_eq!(told(&app.before(&get("/any")).unwrap()), (200, "/index.html".into()));
+        let asks_first = assets(r#"{ "not_found_handling": "single-page-application" }"#);
+        assert_eq!(asks_first.before(&get("/any")), None);
+        let navigates = get("/any").with_header("sec-fetch-mode", "navigate");
+        assert!(asks_first.before(&navigates).is_some());
         assert_eq!(app.before(&get("/docs/404")), None);
         assert!(app.before(&get("/docs/")).is_some());
         let pages = assets(r#"{ "not_found_handling": "404-page" }"#);
         assert_eq!(told(&pages.answer(&get("/docs/x/y"))), (404, "/docs/404.html".into()));
         assert_eq!(pages.answer(&get("/x")).status, 404);
+    }
+
+    #[test]
+    fn a_file_that_is_known_by_its_tag_is_not_sent_again() {
+        let assets = assets("{}");
+        let get = || Request::new("GET", "/about", "");
+        let tag = assets.answer(&get()).headers.get("etag").unwrap().to_string();
+        for (known, status) in [(&*tag, 304), (&*format!("\"x\", W/{tag}"), 304), ("\"x\"", 200)] {
+            let answer = assets.answer(&get().with_header("if-none-match", known));
+            assert_eq!((answer.status, answer.body.is_empty()), (status, status == 304), "{known}");
+        }
     }
 }

@@ -136,26 +136,28 @@ impl Talk {
     async fn on(
         mut self,
         stream: impl AsyncRead + AsyncWrite + Unpin,
-        closed: watch::Receiver<bool>,
+        mut closed: watch::Receiver<bool>,
     ) {
         let config = WebSocketConfig::default()
             .max_message_size(Some(MESSAGE_MOST))
             .max_frame_size(Some(MESSAGE_MOST));
         let mut stream = WebSocketStream::from_raw_socket(stream, Role::Server, Some(config)).await;
-        let why = self.carry(&mut stream, closed).await;
+        let why = self.carry(&mut stream, &mut closed).await;
         self.hang_up().await;
         if let Some(code) = why {
             let frame = CloseFrame { code, reason: "".into() };
             // A client that has gone away is not there to hear it.
             drop(timeout(PATIENCE, stream.close(Some(frame))).await);
         }
+        // The server waits until this is dropped, and so until the client has been told.
+        drop(closed);
     }
 
     /// Carries messages in both directions. Returns why it ended, unless the client did that.
     async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
         stream: &mut WebSocketStream<S>,
-        mut closed: watch::Receiver<bool>,
+        closed: &mut watch::Receiver<bool>,
     ) -> Option<CloseCode> {
         let (mut silent_at, mut asked) = (Instant::now() + SILENCE, false);
         loop {

@@ -112,9 +112,8 @@ fn a_socket_is_closed_when_the_server_ends_and_opens_again_after_a_restart() {
         hear(&mut socket);
         let listening = std::thread::spawn(move || {
             loop {
-                match socket.read().unwrap() {
-                    Message::Close(frame) => return frame.unwrap().code,
-                    _ => {}
+                if let Message::Close(frame) = socket.read().unwrap() {
+                    return frame.unwrap().code;
                 }
             }
         });

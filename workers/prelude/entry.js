@@ -8,7 +8,7 @@ import { DOMException } from "thunderhead:dom_exception";
 import { ForwardableEmailMessage, rejectionOf } from "thunderhead:email";
 import * as events from "thunderhead:events";
 import { HTMLRewriter } from "thunderhead:html_rewriter";
-import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch, requestOf } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
 import { delivered, handed } from "thunderhead:queue";
@@ -17,7 +17,7 @@ import { received, routeOf, serviceOf } from "thunderhead:service";
 import { addEventListener, modernized } from "thunderhead:service_worker";
 import { DurableObjectState } from "thunderhead:storage";
 import { ask } from "thunderhead:storm";
-import { endStreams, sentBy, withStream, withoutStream } from "thunderhead:streamed";
+import { endStreams, sentBy, withStream } from "thunderhead:streamed";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
@@ -102,8 +102,12 @@ async function answerOf(response, request) {
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
   if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
   const { status, webSocket } = response;
-  const stream = response.unfinished();
-  const body = stream ? new ArrayBuffer(0) : await response.arrayBuffer();
+  const isHead = request.method === "HEAD";
+  const unread = response.unfinished();
+  // Who asks for the head alone is not sent the rest.
+  if (isHead) unread?.cancel();
+  const stream = isHead ? undefined : unread;
+  const body = unread || isHead ? new ArrayBuffer(0) : await response.arrayBuffer();
   const head = { status, headers: withStream(response.headers, stream) };
   if (webSocket) {
     if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") throw new TypeError('Worker tried to return WebSocket in a response to a request which did not contain the header "Upgrade: websocket".');
@@ -170,10 +174,8 @@ const handlers = {
   async fetch(invocation, { url, method, headers: sent }, bytes) {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
-    const { headers: visible, body } = withoutStream(headers, bytes);
     // A request of another Worker comes from a program and not from a client.
-    const cf = inside ? undefined : cfOfClient();
-    const request = new Request(address, { method, headers: visible, body: method === "GET" || method === "HEAD" ? null : body, cf });
+    const request = requestOf({ url: address, method, headers, cf: inside ? undefined : cfOfClient() }, bytes, { inside });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
     return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
@@ -194,7 +196,7 @@ const handlers = {
     if (method !== "fetch") return { json: await answered(object, method, args) };
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
     const [head, bytes] = decode(args);
-    const request = new Request(head.url, { ...head, ...withoutStream(head.headers, bytes) });
+    const request = requestOf(head, bytes, { inside: true });
     const answer = await answerOf(await object.fetch(request), request);
     return { json: encode([answer.head, answer.body]) };
   },

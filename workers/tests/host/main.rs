@@ -11,6 +11,7 @@ mod false_alarms;
 mod hibernation;
 mod hostile;
 mod html;
+mod http;
 mod idle;
 mod intl;
 mod kv;

@@ -1,4 +1,5 @@
 // What the host calls: it starts handlers, constructs objects and settles operations.
+import "thunderhead:stack";
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
 import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";

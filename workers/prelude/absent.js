@@ -34,9 +34,26 @@ const DATA = {
 // Modules that are themselves a constructor, which is also under its name.
 const CONSTRUCTORS = { "node:module": "Module" };
 
+// What stands for a name. One with a number (`Z_OK=0`) is that, and one with a dot (`win32.`) is an object.
+function standIn(module, spec) {
+  const [name, number] = spec.split("=");
+  if (number !== undefined) return [name, Number(number)];
+  const plain = name.replace(/\.$/, "");
+  return [plain, DATA[module]?.[plain] ?? (plain === "promises" || plain !== name ? inside(module, plain) : absent(module, plain))];
+}
+
 export function moduleOf(module, names) {
-  const one = (name) => DATA[module]?.[name] ?? (name === "promises" ? inside(module, name) : absent(module, name));
-  const known = Object.fromEntries(names.map((name) => [name, one(name)]));
+  const known = Object.fromEntries(names.map((spec) => standIn(module, spec)));
   const whole = known[CONSTRUCTORS[module]];
   return whole ? Object.assign(whole, known) : known;
+}
+
+// Adds to a module that is simulated what it lacks. Numbers are also among its `constants`.
+export function complete(module, whole, names) {
+  const lacking = moduleOf(module, names);
+  for (const [name, value] of Object.entries(lacking)) {
+    if (!(name in whole)) whole[name] = value;
+    if (typeof value === "number") whole.constants[name] = value;
+  }
+  return lacking;
 }

@@ -62,4 +62,6 @@ export class AsyncResource {
 export const createHook = () => ({ enable() {}, disable() {} });
 export const executionAsyncId = () => 0;
 export const triggerAsyncId = () => 0;
-export default { AsyncLocalStorage, AsyncResource, createHook, executionAsyncId, triggerAsyncId };
+export const executionAsyncResource = () => ({});
+export const asyncWrapProviders = {};
+export default { executionAsyncResource, asyncWrapProviders, AsyncLocalStorage, AsyncResource, createHook, executionAsyncId, triggerAsyncId };

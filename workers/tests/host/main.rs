@@ -18,6 +18,7 @@ mod kv;
 mod kv_service;
 mod language;
 mod messages;
+mod node_exports;
 mod node_modules;
 mod objects;
 mod outside;

@@ -43,6 +43,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:rsa_keys", include_str!("../prelude/rsa_keys.js")),
     ("thunderhead:rsa", include_str!("../prelude/rsa.js")),
     ("thunderhead:key_pair", include_str!("../prelude/key_pair.js")),
+    ("thunderhead:usages", include_str!("../prelude/usages.js")),
     ("thunderhead:crypto", include_str!("../prelude/crypto.js")),
     ("thunderhead:console", include_str!("../prelude/console.js")),
     ("thunderhead:r2", include_str!("../prelude/r2.js")),

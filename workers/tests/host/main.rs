@@ -34,5 +34,6 @@ mod support;
 mod surprises;
 #[cfg(feature = "typescript")]
 mod typescript;
+mod usages;
 mod web;
 mod workflows;

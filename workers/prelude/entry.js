@@ -25,25 +25,29 @@ import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
 import { URLPattern } from "thunderhead:url_pattern";
 import { WebSocket, WebSocketPair, WebSocketRequestResponsePair, endInvocation, keptOpenBy, sendAway, socketAt } from "thunderhead:web_socket";
+import { CLASSES, tagged, things } from "thunderhead:globals";
 import { Intl } from "thunderhead:intl";
 import { missing } from "thunderhead:missing";
+import { setImmediate, setInterval, setTimeout } from "thunderhead:timeout";
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
+// What the timers of Node return.
+const timeouts = { setImmediate, setInterval, setTimeout };
 const { SimulatedDate, inUse, random, ...timers } = time;
 const globals = { ...events, ...streams, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
 Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
 Object.assign(globals, { HTMLRewriter, Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
-Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });
+Object.assign(globals, { Date: SimulatedDate, self: globalThis, ...CLASSES, ...things });
 Object.assign(globals, { addEventListener, removeEventListener() {}, reportError: (error) => console.error(error) });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 Math.random = random;
 for (const name of ["dispose", "asyncDispose"]) {
   if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
 }
-// A cache may always miss, and this one does.
-globalThis.caches = { default: { match: async () => undefined, put: async () => {}, delete: async () => false }, open: async () => globalThis.caches.default };
+const { Date: ofTheLanguage, Intl: alsoOfTheLanguage, ...ours } = globals;
+tagged(ours);
 
 let program;
 let worker;
@@ -266,7 +270,8 @@ export const hooks = {
     const { name, node, all } = parse(bindings);
     worker = name;
     bind(all);
-    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis });
+    globalThis.Cloudflare = { compatibilityFlags: { nodejs_compat: Boolean(node) } };
+    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis, ...timeouts });
   },
   init(namespace) {
     program = modernized(namespace, env);

@@ -12,6 +12,19 @@ export const disturbed = Symbol("disturbed");
 const NO_BYTES = "This ReadableStream did not return bytes.";
 const LOCKED = "This ReadableStream is currently locked to a reader.";
 
+export class ReadableStreamDefaultReader {
+  constructor(stream) {
+    return stream.getReader();
+  }
+}
+
+// There are no byte readers.
+export class ReadableStreamBYOBReader {
+  constructor() {
+    throw new TypeError("This ReadableStream does not support BYOB reads.");
+  }
+}
+
 export class ReadableStream {
   #source;
   #limit;
@@ -118,7 +131,7 @@ export class ReadableStream {
     if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
     let held = true;
-    return {
+    const reader = {
       read: async () => {
         if (!held) throw new TypeError("This ReadableStream reader has been released.");
         return this.#read();
@@ -129,6 +142,7 @@ export class ReadableStream {
       },
       closed: this.#closed.promise,
     };
+    return Object.setPrototypeOf(reader, ReadableStreamDefaultReader.prototype);
   }
   async cancel(reason) {
     if (this.#locked) throw new TypeError(LOCKED);

@@ -33,7 +33,10 @@ const HANDLERS = {
 // The program with such a default export, if it has listeners and no default export of its own. Its bindings are global.
 export function modernized(program, env) {
   const types = Object.keys(HANDLERS).filter((type) => listeners[type]);
-  if (program.default !== undefined || !types.length) return program;
+  const { default: own } = program;
+  // A bundler may give a module that exports nothing an empty object.
+  const hasOwn = own !== undefined && (typeof own !== "object" || own === null || Object.keys(own).length > 0);
+  if (hasOwn || !types.length) return program;
   for (const name of Object.keys(env)) Object.defineProperty(globalThis, name, { get: () => env[name], configurable: true });
   return { ...program, default: Object.fromEntries(types.map((type) => [type, HANDLERS[type]])) };
 }

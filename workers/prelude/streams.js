@@ -9,6 +9,12 @@ export { ReadableStream };
 const admit = Symbol("admit");
 const LOCKED = "This WritableStream is currently locked to a writer.";
 
+export class WritableStreamDefaultWriter {
+  constructor(stream) {
+    return stream.getWriter();
+  }
+}
+
 export class WritableStream {
   #sink;
   #limit;
@@ -80,7 +86,7 @@ export class WritableStream {
     if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
     const [ready, room] = [() => this.#room, () => (this.#failed ? null : this.#limit - this.#pending)];
-    return {
+    const writer = {
       get ready() {
         return ready();
       },
@@ -93,6 +99,7 @@ export class WritableStream {
       abort: (reason) => this.#abort(reason),
       releaseLock: () => void (this.#locked = false),
     };
+    return Object.setPrototypeOf(writer, WritableStreamDefaultWriter.prototype);
   }
   async close() {
     if (this.#locked) throw new TypeError(LOCKED);

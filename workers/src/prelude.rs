@@ -57,6 +57,8 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:storage", include_str!("../prelude/storage.js")),
     ("thunderhead:bindings", include_str!("../prelude/bindings.js")),
     ("thunderhead:storm", include_str!("../prelude/storm.js")),
+    ("thunderhead:globals", include_str!("../prelude/globals.js")),
+    ("thunderhead:timeout", include_str!("../prelude/timeout.js")),
     ("thunderhead:entry", include_str!("../prelude/entry.js")),
     ("thunderhead:key_object", include_str!("../prelude/key_object.js")),
     ("thunderhead:types", include_str!("../prelude/types.js")),

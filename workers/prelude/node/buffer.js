@@ -7,6 +7,9 @@ const fromLatin = (text) => Uint8Array.from(text, (letter) => letter.charCodeAt(
 const toUrl = (text) => text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 const fromUrl = (text) => text.replaceAll("-", "+").replaceAll("_", "/").replace(/[^A-Za-z0-9+/]/g, "");
 
+// One letter more than a multiple of four says nothing.
+const wholeOf = (text) => (text.length % 4 === 1 ? text.slice(0, -1) : text);
+
 function encoded(text, encoding = "utf8") {
   switch (String(encoding).toLowerCase()) {
     case "utf8":
@@ -16,7 +19,7 @@ function encoded(text, encoding = "utf8") {
       return new Uint8Array(fromHex(text.slice(0, text.length & ~1)));
     case "base64":
     case "base64url":
-      return fromLatin(atob(fromUrl(text)));
+      return fromLatin(atob(wholeOf(fromUrl(text))));
     case "latin1":
     case "binary":
     case "ascii":

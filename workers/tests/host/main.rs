@@ -27,6 +27,7 @@ mod requests;
 mod rsa_keys;
 mod second_series;
 mod services;
+mod shapes;
 mod sockets;
 mod stream_rules;
 mod streams;

@@ -82,7 +82,12 @@ function exportsOf() {
     const plain = to({});
     return new Proxy(function () {}, { get: (target, key) => plain[key], apply: (target, self, [options]) => to(options?.props ?? {}) });
   };
-  return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key))) });
+  const get = (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key)));
+  const getOwnPropertyDescriptor = (target, key) => {
+    const value = get(target, key);
+    return value && { value, enumerable: true, configurable: true, writable: true };
+  };
+  return new Proxy({}, { get, has: (target, key) => key in program, ownKeys: () => Object.keys(program), getOwnPropertyDescriptor });
 }
 
 // `exports` from `cloudflare:workers`.

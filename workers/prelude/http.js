@@ -29,10 +29,11 @@ const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
 
 function contentType(body) {
   if (body instanceof FormData) return FORM;
-  if (typeof body === "string") return "text/plain;charset=UTF-8";
   if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
-  if (body instanceof Blob && body.type) return body.type;
-  return undefined;
+  if (body instanceof Blob) return body.type || undefined;
+  const isBytes = body instanceof ReadableStream || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+  // Anything else is sent as its text.
+  return body === undefined || body === null || isBytes ? undefined : "text/plain;charset=UTF-8";
 }
 
 // What a message says of itself. The properties are its class's and not its own, and cannot be set, as in the runtime.
@@ -103,7 +104,7 @@ export class Body {
       for (const { name, filename, type: of = "", bytes: data } of multipart.read(await this.#take(), type)) form.append(name, filename === undefined ? natives.decode(data, false) : new File([data], filename, { type: of }));
       return form;
     }
-    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded.`);
+    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded`);
     for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
     return form;
   }

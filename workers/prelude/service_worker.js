@@ -35,7 +35,8 @@ export function modernized(program, env) {
   const types = Object.keys(HANDLERS).filter((type) => listeners[type]);
   const { default: own } = program;
   // A bundler may give a module that exports nothing an empty object.
-  const hasOwn = own !== undefined && (typeof own !== "object" || own === null || Object.keys(own).length > 0);
+  const isEmpty = own !== undefined && own !== null && Object.getPrototypeOf(own) === Object.prototype && !Object.keys(own).length;
+  const hasOwn = own !== undefined && !isEmpty;
   if (hasOwn || !types.length) return program;
   for (const name of Object.keys(env)) Object.defineProperty(globalThis, name, { get: () => env[name], configurable: true });
   return { ...program, default: Object.fromEntries(types.map((type) => [type, HANDLERS[type]])) };

@@ -111,18 +111,20 @@ impl Assets {
             return None;
         }
         let navigates = request.headers.get("sec-fetch-mode") == Some("navigate");
-        self.found(request).or_else(|| {
+        let found = self.found(request).or_else(|| {
             (navigates && self.config.not_found_handling != NotFound::None)
                 .then(|| self.missing(path))
-        })
+        });
+        found.map(|response| sent(request, response))
     }
 
     /// The answer of the binding.
     pub fn answer(&self, request: &Request) -> Response {
-        self.found(request).unwrap_or_else(|| match &*request.method {
+        let response = self.found(request).unwrap_or_else(|| match &*request.method {
             "GET" | "HEAD" => self.missing(request.pathname()),
             _ => Response::new(405, ""),
-        })
+        });
+        sent(request, response)
     }
 
     /// The file at a path, or the address at which it is.
@@ -182,6 +184,14 @@ impl Assets {
             }
         }
         .unwrap_or_else(|| Response::new(404, ""))
+    }
+}
+
+/// What is sent of a response: who asks for the head alone gets no body.
+fn sent(request: &Request, response: Response) -> Response {
+    match &*request.method {
+        "HEAD" => Response { body: Body::from(""), ..response },
+        _ => response,
     }
 }
 
@@ -289,6 +299,13 @@ mod tests {
         assert_eq!(assets.before(&Request::new("GET", "/api", "")), None);
         assert_eq!(assets.before(&Request::new("POST", "/", "")), None);
         assert_eq!(assets.answer(&Request::new("GET", "/api", "")).status, 404);
+    }
+
+    #[test]
+    fn who_asks_for_the_head_of_a_file_is_sent_no_body() {
+        let head = assets("{}").answer(&Request::new("HEAD", "/about", ""));
+        assert_eq!((told(&head), head.headers.get("etag").is_some()), ((200, "".into()), true));
+        assert_eq!(assets("{}").before(&Request::new("HEAD", "/about", "")), Some(head));
     }
 
     #[test]

@@ -73,6 +73,14 @@ fn headers_that_came_from_elsewhere_cannot_be_changed_and_copies_of_them_can() {
 }
 
 #[test]
+fn a_body_that_is_sent_as_its_text_has_the_type_of_one() {
+    values(&[(
+        "[new Response('a'), new Response(5), new Response({}), new Response(new Uint8Array(1)), new Response(null)].map(({ headers }) => headers.get('content-type'))",
+        r#"["text/plain;charset=UTF-8","text/plain;charset=UTF-8","text/plain;charset=UTF-8",null,null]"#,
+    )]);
+}
+
+#[test]
 fn a_response_has_the_phrase_of_its_status() {
     values(&[
         (

@@ -93,7 +93,8 @@ fn keys_are_derived_from_passwords_and_cross_as_json() {
            return [hex(await crypto.subtle.deriveBits(how, password, 64)), hex(one) === hex(two), refused];
          })()",
     );
-    let refused = r#"Requested algorithm \"AES-GCM\" does not match this CryptoKey's algorithm \"HMAC\"."#;
+    let refused =
+        r#"Requested algorithm \"AES-GCM\" does not match this CryptoKey's algorithm \"HMAC\"."#;
     assert_eq!(said, format!("[\"ae4d0c95af6b46d3\",true,\"{refused}\"]"));
 }
 

@@ -32,6 +32,15 @@ fn classes_of_the_runtime_are_global_and_most_cannot_be_made() {
 }
 
 #[test]
+fn the_entrypoints_of_a_worker_are_the_keys_of_its_exports() {
+    let source = "import { WorkerEntrypoint } from 'cloudflare:workers';
+      export class Named extends WorkerEntrypoint {}
+      export default { fetch: (request, env, ctx) => Response.json([Object.keys(ctx.exports).sort(), 'Named' in ctx.exports, 'None' in ctx.exports]) };";
+    let run = play(&load(NODE, source).unwrap(), &[("GET", "/", "")]);
+    assert_eq!(answers(&run), [r#"200 [["Named","default"],true,false]"#]);
+}
+
+#[test]
 fn a_timer_is_an_object_for_node_and_a_number_without_it() {
     let said = fetch(
         NODE,

@@ -1,5 +1,7 @@
 // Modules that programs import, often through a package, and seldom use. Importing one is no mistake here; what it
 // exports says by its name that it is not simulated when it is called or made.
+import { STATUS_CODES } from "thunderhead:status";
+
 const refusal = (module, name) => new Error(`${module}: ${name} is not simulated.`);
 
 // An ordinary function, not an arrow: it has a prototype, so packages can inherit from it while they load.
@@ -14,23 +16,7 @@ function absent(module, name) {
 const inside = (module, name) =>
   new Proxy({}, { get: (own, inner) => (typeof inner === "string" && inner !== "then" ? (own[inner] ??= absent(module, `${name}.${inner}`)) : own[inner]) });
 
-// The registered statuses and the methods that Node knows. Packages read these while they load, or to word an error.
-const STATUS_CODES = {
-  100: "Continue", 101: "Switching Protocols", 102: "Processing", 103: "Early Hints",
-  200: "OK", 201: "Created", 202: "Accepted", 203: "Non-Authoritative Information", 204: "No Content", 205: "Reset Content",
-  206: "Partial Content", 207: "Multi-Status", 208: "Already Reported", 226: "IM Used",
-  300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified", 305: "Use Proxy",
-  307: "Temporary Redirect", 308: "Permanent Redirect",
-  400: "Bad Request", 401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-  406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 409: "Conflict", 410: "Gone", 411: "Length Required",
-  412: "Precondition Failed", 413: "Payload Too Large", 414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable",
-  417: "Expectation Failed", 418: "I'm a Teapot", 421: "Misdirected Request", 422: "Unprocessable Entity", 423: "Locked",
-  424: "Failed Dependency", 425: "Too Early", 426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
-  431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
-  500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
-  505: "HTTP Version Not Supported", 506: "Variant Also Negotiates", 507: "Insufficient Storage", 508: "Loop Detected",
-  509: "Bandwidth Limit Exceeded", 510: "Not Extended", 511: "Network Authentication Required",
-};
+// The methods that Node knows. Packages read these and the statuses while they load, or to word an error.
 const METHODS = (
   "ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST " +
   "PROPFIND PROPPATCH PURGE PUT QUERY REBIND REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE"
@@ -48,9 +34,26 @@ const DATA = {
 // Modules that are themselves a constructor, which is also under its name.
 const CONSTRUCTORS = { "node:module": "Module" };
 
+// What stands for a name. One with a number (`Z_OK=0`) is that, and one with a dot (`win32.`) is an object.
+function standIn(module, spec) {
+  const [name, number] = spec.split("=");
+  if (number !== undefined) return [name, Number(number)];
+  const plain = name.replace(/\.$/, "");
+  return [plain, DATA[module]?.[plain] ?? (plain === "promises" || plain !== name ? inside(module, plain) : absent(module, plain))];
+}
+
 export function moduleOf(module, names) {
-  const one = (name) => DATA[module]?.[name] ?? (name === "promises" ? inside(module, name) : absent(module, name));
-  const known = Object.fromEntries(names.map((name) => [name, one(name)]));
+  const known = Object.fromEntries(names.map((spec) => standIn(module, spec)));
   const whole = known[CONSTRUCTORS[module]];
   return whole ? Object.assign(whole, known) : known;
+}
+
+// Adds to a module that is simulated what it lacks. Numbers are also among its `constants`.
+export function complete(module, whole, names) {
+  const lacking = moduleOf(module, names);
+  for (const [name, value] of Object.entries(lacking)) {
+    if (!(name in whole)) whole[name] = value;
+    if (typeof value === "number") whole.constants[name] = value;
+  }
+  return lacking;
 }

@@ -35,6 +35,13 @@ function missing(name, what) {
   return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || key === "then" ? undefined : refuse(key)) });
 }
 
+const values = new Set();
+// Whether a binding is a variable or a secret, which are values and no services.
+export const isValue = (name) => values.has(name);
+
 export function bind(bindings) {
-  for (const binding of bindings) env[binding.name] = KINDS[binding.kind](binding);
+  for (const binding of bindings) {
+    env[binding.name] = KINDS[binding.kind](binding);
+    if (binding.kind === "value") values.add(binding.name);
+  }
 }

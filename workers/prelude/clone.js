@@ -237,7 +237,7 @@ const tooLarge = (bytes) => new Error(`Serialized RPC arguments or return values
 export function encodeCall(value) {
   const bodies = bodiesIn(value);
   if (!bodies.length) return encodeCallWith(value);
-  return Promise.all(bodies.map(async (body) => [body, await body.arrayBuffer()])).then((all) => encodeCallWith(value, new Map(all)));
+  return Promise.all(bodies.map(async (body) => [body, await body.sent()])).then((all) => encodeCallWith(value, new Map(all)));
 }
 
 const noRoute = () => () => Promise.reject(new Error("A function that came from another isolate can be called only while its call lasts."));

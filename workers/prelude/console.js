@@ -21,5 +21,5 @@ export function show(value, depth = 0) {
 const line = (...values) => natives.log(values.map((value) => show(value)).join(" "));
 
 export const console = { assert: (holds, ...values) => void (holds || line("Assertion failed", ...values)) };
-for (const name of ["log", "info", "warn", "error", "debug", "trace", "dir", "table", "group"]) console[name] = line;
-for (const name of ["groupEnd", "time", "timeEnd", "timeLog", "count", "countReset"]) console[name] = () => {};
+for (const name of ["log", "info", "warn", "error", "debug", "trace", "dir", "table", "group", "dirxml", "groupCollapsed"]) console[name] = line;
+for (const name of ["groupEnd", "time", "timeEnd", "timeLog", "count", "countReset", "clear", "timeStamp", "profile", "profileEnd"]) console[name] = () => {};

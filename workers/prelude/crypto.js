@@ -5,6 +5,7 @@ import { PAIRS, described, exportPair, generatePair, importPair, sharedSecret, s
 import { openedWith, sealedFor } from "thunderhead:rsa";
 import { WritableStream } from "thunderhead:streams";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
+import { algOf, checkImport, checkNew, checkUse, inOrder } from "thunderhead:usages";
 
 function randomUUID() {
   const text = natives.unique();
@@ -30,7 +31,13 @@ const inside = (key) => {
   return found;
 };
 
-export class CryptoKey {}
+// Keys are made by the functions of `crypto.subtle` alone.
+const token = Symbol("token");
+export class CryptoKey {
+  constructor(given) {
+    if (given !== token) throw new TypeError("Illegal constructor");
+  }
+}
 
 // What secrets are made for.
 const SECRETS = ["HMAC", "PBKDF2", "HKDF", "AES-GCM", "AES-CBC", "AES-CTR", "AES-KW"];
@@ -44,7 +51,7 @@ function need(algorithms, algorithm, operation) {
 }
 
 function keyOf(type, algorithm, extractable, usages, kept) {
-  const key = Object.assign(new CryptoKey(), { type, extractable, algorithm, usages: [...usages] });
+  const key = Object.assign(new CryptoKey(token), { type, extractable, algorithm, usages: inOrder([...usages]) });
   insides.set(key, { type, ...kept });
   return key;
 }
@@ -56,19 +63,43 @@ function pairKey(name, algorithm, half, extractable, usages) {
 
 async function importKey(format, data, algorithm, extractable, usages) {
   const name = need([...SECRETS, ...PAIRS], algorithm, "importKey");
-  if (PAIRS.includes(name)) return pairKey(name, algorithm, importPair(format, data, name, algorithm), extractable, usages);
+  if (PAIRS.includes(name)) {
+    const half = importPair(format, data, name, algorithm);
+    checkImport(name, described(name, algorithm, half).name, half.type, usages);
+    return pairKey(name, algorithm, half, extractable, usages);
+  }
   if (format !== "raw" && format !== "jwk") throw notSimulated(`importKey of ${name} in the format ${format}`, "raw and jwk are");
   if (format === "jwk" && data?.kty !== "oct") throw new DOMException(`Invalid JSON Web Key: "kty" must be "oct".`, "DataError");
   const bytes = format === "raw" ? bufferOf(data).slice(0) : fromBase64Url(data.k);
   const isCipher = name.startsWith("AES");
   if (isCipher && ![16, 24, 32].includes(bytes.byteLength)) throw new DOMException(`Imported AES key length must be 128, 192, or 256 bits but provided ${bytes.byteLength * 8}.`, "DataError");
-  const hash = name === "HMAC" ? nameOf(algorithm.hash) : undefined;
-  const described = { name, ...(hash ? { hash: { name: hash } } : {}), ...(hash || isCipher ? { length: bytes.byteLength * 8 } : {}) };
-  return keyOf("secret", described, extractable, usages, { bytes, hash });
+  const hash = name === "HMAC" ? hashOf(algorithm) : undefined;
+  checkImport(name, name, "secret", usages);
+  if (extractable && (name === "PBKDF2" || name === "HKDF")) throw new DOMException(`${name} key cannot be extractable.`, "SyntaxError");
+  const shown = { name, ...(hash ? { hash: { name: hash } } : {}), ...(hash || isCipher ? { length: bytes.byteLength * 8 } : {}) };
+  const alg = algOf(name, shown);
+  if (hash && format === "jwk" && data.alg !== undefined && data.alg !== alg) throw new DOMException(`HMAC "jwk" key import specifies "alg" that is incompatible with the hash name (encountered "${data.alg}", expected "${alg}").`, "DataError");
+  return keyOf("secret", shown, extractable, usages, { bytes, hash });
 }
 
-async function deriveBits(algorithm, key, length) {
-  const name = need(["PBKDF2", "HKDF", "ECDH", "X25519"], algorithm, "deriveBits");
+const DIGESTS = ["MD5", "SHA-1", "SHA-256", "SHA-384", "SHA-512"];
+
+function digestOf(algorithm) {
+  const name = nameOf(algorithm);
+  if (!DIGESTS.includes(name)) throw new DOMException("Unrecognized or unimplemented digest algorithm requested.", "NotSupportedError");
+  return name;
+}
+
+function hashOf({ hash }) {
+  if (hash === undefined) throw new TypeError('Missing field "hash" in "algorithm".');
+  return digestOf(hash);
+}
+
+const deriveBits = async (algorithm, key, length) => derived("deriveBits", algorithm, key, length);
+
+async function derived(usage, algorithm, key, length) {
+  const name = need(["PBKDF2", "HKDF", "ECDH", "X25519"], algorithm, usage);
+  checkUse(key, name, algorithm.name ?? algorithm, usage);
   if (name === "ECDH" || name === "X25519") return sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
   const { salt, info = new Uint8Array(0), iterations = 1 } = algorithm;
   if (name === "PBKDF2" && iterations > 100_000) throw new DOMException(`Pbkdf2 failed: iteration counts above 100000 are not supported (requested ${iterations}).`, "NotSupportedError");
@@ -79,21 +110,23 @@ async function deriveBits(algorithm, key, length) {
 const lengthOf = ({ length, hash }) => length ?? (/384|512/.test(nameOf(hash)) ? 1024 : 512);
 
 async function deriveKey(algorithm, key, wanted, extractable, usages) {
-  return importKey("raw", await deriveBits(algorithm, key, lengthOf(wanted)), wanted, extractable, usages);
+  return importKey("raw", await derived("deriveKey", algorithm, key, lengthOf(wanted)), wanted, extractable, usages);
 }
 
 async function sign(algorithm, key, data) {
   const name = need(["HMAC", ...SIGNING], algorithm, "sign");
-  const { bytes, type, hash } = inside(key);
+  inside(key);
+  checkUse(key, name, algorithm.name ?? algorithm, "sign");
+  const { bytes, hash } = inside(key);
   if (name === "HMAC") return natives.hmac(hash, bytes, bufferOf(data));
-  if (type !== "private") throw new DOMException(`The requested operation (sign) is not valid for the provided key.`, "InvalidAccessError");
   return signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random, algorithm.saltLength);
 }
 
 async function verify(algorithm, key, signature, data) {
-  const name = nameOf(algorithm);
-  if (name === "HMAC") return timingSafeEqual(await sign(algorithm, key, data), signature);
-  need(["HMAC", ...SIGNING], algorithm, "verify");
+  const name = need(["HMAC", ...SIGNING], algorithm, "verify");
+  const { bytes, hash } = inside(key);
+  checkUse(key, name, algorithm.name ?? algorithm, "verify");
+  if (name === "HMAC") return areEqual(natives.hmac(hash, bytes, bufferOf(data)), signature);
   return verifyPair(name, key.algorithm, inside(key).hash ?? nameOf(algorithm.hash), inside(key), bufferOf(signature), bufferOf(data));
 }
 
@@ -126,22 +159,25 @@ const chained = (work) => (algorithm, key, data) => work(key, field(algorithm, "
 const ENCRYPT = { "AES-GCM": (...given) => gcm(natives.seal, ...given), "AES-CBC": chained(natives.cbcEncrypt), "AES-CTR": counted };
 const DECRYPT = { "AES-GCM": (...given) => gcm(natives.open, ...given), "AES-CBC": chained(natives.cbcDecrypt), "AES-CTR": counted };
 
-// The bytes of a key, if it is one for that algorithm.
-function bytesFor(name, key) {
+// The bytes of a key, if it is one for that algorithm and for that use.
+function bytesFor(name, key, usage) {
   const { bytes } = inside(key);
-  if (nameOf(key.algorithm) !== name) throw new DOMException(`Requested algorithm "${name}" does not match this CryptoKey "${key.algorithm.name}".`, "InvalidAccessError");
+  checkUse(key, name, name, usage);
   return bytes;
 }
 
-async function encrypt(algorithm, key, data) {
-  const name = need(CIPHERS, algorithm, "encrypt");
-  const bytes = bytesFor(name, key);
+const encrypt = async (algorithm, key, data) => sealed("encrypt", algorithm, key, data);
+const decrypt = async (algorithm, key, data) => opened("decrypt", algorithm, key, data);
+
+async function sealed(usage, algorithm, key, data) {
+  const name = need(CIPHERS, algorithm, usage);
+  const bytes = bytesFor(name, key, usage);
   return name === "RSA-OAEP" ? sealedFor(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data), random) : ENCRYPT[name](algorithm, bytes, bufferOf(data));
 }
 
-async function decrypt(algorithm, key, data) {
-  const name = need(CIPHERS, algorithm, "decrypt");
-  const bytes = bytesFor(name, key);
+async function opened(usage, algorithm, key, data) {
+  const name = need(CIPHERS, algorithm, usage);
+  const bytes = bytesFor(name, key, usage);
   const text = name === "RSA-OAEP" ? openedWith(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data)) : DECRYPT[name](algorithm, bytes, bufferOf(data));
   if (!text) throw failure(FAILED);
   return text;
@@ -151,22 +187,27 @@ async function decrypt(algorithm, key, data) {
 async function wrapKey(format, key, wrapping, algorithm) {
   const exported = await exportKey(format, key);
   const bytes = format === "jwk" ? natives.encode(JSON.stringify(exported)) : exported;
-  if (need(["AES-KW", ...CIPHERS], algorithm, "wrapKey") !== "AES-KW") return encrypt(algorithm, wrapping, bytes);
-  const wrapped = natives.wrap(bytesFor("AES-KW", wrapping), new ArrayBuffer(0), bytes);
+  if (need(["AES-KW", ...CIPHERS], algorithm, "wrapKey") !== "AES-KW") return sealed("wrapKey", algorithm, wrapping, bytes);
+  const wrapped = natives.wrap(bytesFor("AES-KW", wrapping, "wrapKey"), new ArrayBuffer(0), bytes);
   if (!wrapped) throw failure("A key that AES-KW wraps is made of two or more times 8 bytes.");
   return wrapped;
 }
 
 async function unwrapKey(format, wrapped, wrapping, algorithm, ...given) {
   const isPlain = need(["AES-KW", ...CIPHERS], algorithm, "unwrapKey") === "AES-KW";
-  const bytes = isPlain ? natives.unwrap(bytesFor("AES-KW", wrapping), new ArrayBuffer(0), bufferOf(wrapped)) : await decrypt(algorithm, wrapping, wrapped);
+  const bytes = isPlain ? natives.unwrap(bytesFor("AES-KW", wrapping, "unwrapKey"), new ArrayBuffer(0), bufferOf(wrapped)) : await opened("unwrapKey", algorithm, wrapping, wrapped);
   if (!bytes) throw failure(FAILED);
   return importKey(format, format === "jwk" ? JSON.parse(natives.decode(bytes, false)) : bytes, ...given);
 }
 
-function timingSafeEqual(one, two) {
+function areEqual(one, two) {
   const [left, right] = [new Uint8Array(bufferOf(one)), new Uint8Array(bufferOf(two))];
   return left.length === right.length && left.every((byte, at) => byte === right[at]);
+}
+
+function timingSafeEqual(one, two) {
+  if (one.byteLength !== two.byteLength) throw new TypeError("Input buffers must have the same byte length.");
+  return areEqual(one, two);
 }
 
 const HASHES = ["SHA-1", "SHA-256", "SHA-384", "SHA-512"];
@@ -183,8 +224,10 @@ function checkRsa(name, algorithm, usages) {
 
 async function generateKey(algorithm, extractable, usages) {
   const name = need([...SECRETS.filter((secret) => !["PBKDF2", "HKDF"].includes(secret)), ...PAIRS], algorithm, "generateKey");
-  if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
+  if (name === "HMAC") hashOf(algorithm);
   if (name.startsWith("RSA")) checkRsa(name, algorithm, usages);
+  else checkNew(name, name === "ED25519" ? "Ed25519" : name, usages);
+  if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
   const { privateKey, publicKey } = generatePair(name, algorithm, random);
   const given = typeof algorithm === "string" ? { name } : algorithm;
   const mine = ["sign", "deriveBits", "deriveKey", "decrypt", "unwrapKey"].filter((usage) => usages.includes(usage));
@@ -195,17 +238,18 @@ async function generateKey(algorithm, extractable, usages) {
 async function exportKey(format, key) {
   if (!key.extractable) throw new DOMException(`Attempt to export non-extractable ${key.algorithm.name} key.`, "InvalidAccessError");
   const rights = { ext: true, key_ops: [...key.usages] };
+  const named = (alg) => (alg === undefined ? {} : { alg });
   const name = nameOf(key.algorithm);
   if (PAIRS.includes(name)) {
     const exported = exportPair(format, name, key.algorithm, inside(key));
-    return format === "jwk" ? { ...exported, ...rights } : exported;
+    return format === "jwk" ? { ...exported, ...named(algOf(name, key.algorithm)), ...rights } : exported;
   }
   if (format !== "raw" && format !== "jwk") throw notSimulated(`exportKey of ${name} to the format ${format}`, "raw and jwk are");
   const { bytes } = inside(key);
-  return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ...rights };
+  return format === "raw" ? bytes.slice(0) : { kty: "oct", k: toBase64Url(bytes), ...named(algOf(name, key.algorithm)), ...rights };
 }
 
-const subtle = { digest: async (algorithm, data) => natives.digest(nameOf(algorithm), bufferOf(data)), importKey, exportKey, generateKey, deriveBits, deriveKey, sign, verify, encrypt, decrypt, wrapKey, unwrapKey, timingSafeEqual };
+const subtle = { digest: async (algorithm, data) => natives.digest(digestOf(algorithm), bufferOf(data)), importKey, exportKey, generateKey, deriveBits, deriveKey, sign, verify, encrypt, decrypt, wrapKey, unwrapKey, timingSafeEqual };
 
 // A stream that nothing comes out of but the digest of what was written.
 class DigestStream extends WritableStream {

@@ -1,4 +1,5 @@
 // What the host calls: it starts handlers, constructs objects and settles operations.
+import "thunderhead:stack";
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
 import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
@@ -8,7 +9,7 @@ import { DOMException } from "thunderhead:dom_exception";
 import { ForwardableEmailMessage, rejectionOf } from "thunderhead:email";
 import * as events from "thunderhead:events";
 import { HTMLRewriter } from "thunderhead:html_rewriter";
-import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch, requestOf } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
 import { delivered, handed } from "thunderhead:queue";
@@ -17,32 +18,36 @@ import { received, routeOf, serviceOf } from "thunderhead:service";
 import { addEventListener, modernized } from "thunderhead:service_worker";
 import { DurableObjectState } from "thunderhead:storage";
 import { ask } from "thunderhead:storm";
-import { endStreams, sentBy, withStream, withoutStream } from "thunderhead:streamed";
+import { endStreams, sentBy, withStream } from "thunderhead:streamed";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
 import { URLPattern } from "thunderhead:url_pattern";
 import { WebSocket, WebSocketPair, WebSocketRequestResponsePair, endInvocation, keptOpenBy, sendAway, socketAt } from "thunderhead:web_socket";
+import { CLASSES, tagged, things } from "thunderhead:globals";
 import { Intl } from "thunderhead:intl";
 import { missing } from "thunderhead:missing";
+import { setImmediate, setInterval, setTimeout } from "thunderhead:timeout";
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
+// What the timers of Node return.
+const timeouts = { setImmediate, setInterval, setTimeout };
 const { SimulatedDate, inUse, random, ...timers } = time;
 const globals = { ...events, ...streams, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
 Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
 Object.assign(globals, { HTMLRewriter, Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
-Object.assign(globals, { Date: SimulatedDate, self: globalThis, navigator: { userAgent: "Cloudflare-Workers" } });
+Object.assign(globals, { Date: SimulatedDate, self: globalThis, ...CLASSES, ...things });
 Object.assign(globals, { addEventListener, removeEventListener() {}, reportError: (error) => console.error(error) });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 Math.random = random;
 for (const name of ["dispose", "asyncDispose"]) {
   if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
 }
-// A cache may always miss, and this one does.
-globalThis.caches = { default: { match: async () => undefined, put: async () => {}, delete: async () => false }, open: async () => globalThis.caches.default };
+const { Date: ofTheLanguage, Intl: alsoOfTheLanguage, ...ours } = globals;
+tagged(ours);
 
 let program;
 let worker;
@@ -77,7 +82,12 @@ function exportsOf() {
     const plain = to({});
     return new Proxy(function () {}, { get: (target, key) => plain[key], apply: (target, self, [options]) => to(options?.props ?? {}) });
   };
-  return new Proxy({}, { get: (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key))) });
+  const get = (target, key) => (typeof key === "symbol" || !(key in program) ? undefined : (target[key] ??= entrypoint(key)));
+  const getOwnPropertyDescriptor = (target, key) => {
+    const value = get(target, key);
+    return value && { value, enumerable: true, configurable: true, writable: true };
+  };
+  return new Proxy({}, { get, has: (target, key) => key in program, ownKeys: () => Object.keys(program), getOwnPropertyDescriptor });
 }
 
 // `exports` from `cloudflare:workers`.
@@ -102,8 +112,12 @@ async function answerOf(response, request) {
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
   if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
   const { status, webSocket } = response;
-  const stream = response.unfinished();
-  const body = stream ? new ArrayBuffer(0) : await response.arrayBuffer();
+  const isHead = request.method === "HEAD";
+  const unread = response.unfinished();
+  // Who asks for the head alone is not sent the rest.
+  if (isHead) unread?.cancel();
+  const stream = isHead ? undefined : unread;
+  const body = unread || isHead ? new ArrayBuffer(0) : await response.arrayBuffer();
   const head = { status, headers: withStream(response.headers, stream) };
   if (webSocket) {
     if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") throw new TypeError('Worker tried to return WebSocket in a response to a request which did not contain the header "Upgrade: websocket".');
@@ -170,10 +184,8 @@ const handlers = {
   async fetch(invocation, { url, method, headers: sent }, bytes) {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
-    const { headers: visible, body } = withoutStream(headers, bytes);
     // A request of another Worker comes from a program and not from a client.
-    const cf = inside ? undefined : cfOfClient();
-    const request = new Request(address, { method, headers: visible, body: method === "GET" || method === "HEAD" ? null : body, cf });
+    const request = requestOf({ url: address, method, headers, cf: inside ? undefined : cfOfClient() }, bytes, { inside });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
     return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
@@ -194,7 +206,7 @@ const handlers = {
     if (method !== "fetch") return { json: await answered(object, method, args) };
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
     const [head, bytes] = decode(args);
-    const request = new Request(head.url, { ...head, ...withoutStream(head.headers, bytes) });
+    const request = requestOf(head, bytes, { inside: true });
     const answer = await answerOf(await object.fetch(request), request);
     return { json: encode([answer.head, answer.body]) };
   },
@@ -263,7 +275,8 @@ export const hooks = {
     const { name, node, all } = parse(bindings);
     worker = name;
     bind(all);
-    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis });
+    globalThis.Cloudflare = { compatibilityFlags: { nodejs_compat: Boolean(node) } };
+    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis, ...timeouts });
   },
   init(namespace) {
     program = modernized(namespace, env);

@@ -288,7 +288,7 @@ export class HTMLRewriter {
   transform(response) {
     if (!(response instanceof Response)) throw new TypeError("Failed to execute 'transform' on 'HTMLRewriter': parameter 1 is not of type 'Response'.");
     if (response.body === null) return response;
-    const bytes = response.arrayBuffer();
+    const bytes = response.sent();
     // Nobody has to read the answer.
     bytes.catch(() => {});
     const pull = async (controller) => {

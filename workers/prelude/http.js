@@ -1,172 +1,26 @@
-// Headers, bodies, requests and responses.
+// Bodies, requests and responses.
 import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
 import { read } from "thunderhead:data_url";
+import { Blob, File, FormData, bytes } from "thunderhead:form_data";
+import { Headers, immutable, isFixed } from "thunderhead:headers";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
+import { phraseOf } from "thunderhead:status";
 import { withStream, withoutStream } from "thunderhead:streamed";
 import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:readable_stream";
-import { bufferOf, concat } from "thunderhead:text";
+import { bufferOf } from "thunderhead:text";
 import { URL, URLSearchParams } from "thunderhead:url";
 
-export class Headers {
-  #values = new Map();
-  constructor(init) {
-    if (init === undefined || init === null) return;
-    if (typeof init[Symbol.iterator] !== "function") {
-      for (const [name, value] of Object.entries(init)) this.append(name, value);
-      return;
-    }
-    for (const pair of init) {
-      const elements = typeof pair === "string" ? [] : [...pair];
-      if (elements.length !== 2) throw new TypeError("To initialize a Headers object from a sequence, each inner sequence must have exactly two elements.");
-      this.append(elements[0], elements[1]);
-    }
-  }
-  append(name, value) {
-    const key = checkedName(name);
-    this.#values.set(key, [...(this.#values.get(key) ?? []), checkedValue(value)]);
-  }
-  set(name, value) {
-    this.#values.set(checkedName(name), [checkedValue(value)]);
-  }
-  get(name) {
-    return this.#values.get(checkedName(name))?.join(", ") ?? null;
-  }
-  has(name) {
-    return this.#values.has(checkedName(name));
-  }
-  delete(name) {
-    this.#values.delete(checkedName(name));
-  }
-  getSetCookie() {
-    return [...(this.#values.get("set-cookie") ?? [])];
-  }
-  getAll(name) {
-    if (checkedName(name) !== "set-cookie") throw new TypeError('getAll() can only be used with the header name "Set-Cookie".');
-    return this.getSetCookie();
-  }
-  *entries() {
-    for (const name of [...this.#values.keys()].sort()) {
-      if (name === "set-cookie") for (const value of this.#values.get(name)) yield [name, value];
-      else yield [name, this.get(name)];
-    }
-  }
-  *keys() {
-    for (const [name] of this.entries()) yield name;
-  }
-  *values() {
-    for (const [, value] of this.entries()) yield value;
-  }
-  [Symbol.iterator]() {
-    return this.entries();
-  }
-  forEach(callback, self) {
-    for (const [name, value] of this.entries()) callback.call(self, value, name, this);
-  }
-}
-
-function checkedName(name) {
-  const text = String(name);
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError("Invalid header name.");
-  return text.toLowerCase();
-}
-
-function checkedValue(value) {
-  const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
-  if (/[\0\n\r]/.test(text)) throw new TypeError("Invalid header value.");
-  return text;
-}
-
-const bytes = Symbol("bytes");
-
-export class Blob {
-  constructor(parts = [], { type = "" } = {}) {
-    const buffers = [...parts].map((part) => (part instanceof Blob ? part[bytes] : typeof part === "string" ? natives.encode(part) : bufferOf(part)));
-    Object.defineProperty(this, bytes, { value: concat(buffers) });
-    Object.defineProperty(this, "type", { value: String(type).toLowerCase(), enumerable: true });
-  }
-  get size() {
-    return this[bytes].byteLength;
-  }
-  async arrayBuffer() {
-    return this[bytes].slice(0);
-  }
-  async bytes() {
-    return new Uint8Array(this[bytes].slice(0));
-  }
-  async text() {
-    return natives.decode(this[bytes], false);
-  }
-  slice(start, end, type = "") {
-    return new Blob([this[bytes].slice(start, end)], { type });
-  }
-  stream() {
-    return streamOf(this[bytes]);
-  }
-}
-
-export class File extends Blob {
-  constructor(parts, name, options = {}) {
-    super(parts, options);
-    this.name = String(name);
-    this.lastModified = options.lastModified ?? natives.now();
-  }
-}
-
-export class FormData {
-  #fields = [];
-  append(name, value, filename) {
-    this.#fields.push([String(name), field(value, filename)]);
-  }
-  set(name, value, filename) {
-    const at = this.#fields.findIndex(([known]) => known === name);
-    if (at < 0) return this.append(name, value, filename);
-    this.#fields[at][1] = field(value, filename);
-    this.#fields = this.#fields.filter(([known], index) => index === at || known !== name);
-  }
-  get(name) {
-    return this.#fields.find(([known]) => known === name)?.[1] ?? null;
-  }
-  getAll(name) {
-    return this.#fields.filter(([known]) => known === name).map(([, value]) => value);
-  }
-  has(name) {
-    return this.#fields.some(([known]) => known === name);
-  }
-  delete(name) {
-    this.#fields = this.#fields.filter(([known]) => known !== name);
-  }
-  *entries() {
-    yield* this.#fields;
-  }
-  *keys() {
-    for (const [name] of this.#fields) yield name;
-  }
-  *values() {
-    for (const [, value] of this.#fields) yield value;
-  }
-  [Symbol.iterator]() {
-    return this.entries();
-  }
-  forEach(callback, self) {
-    for (const [name, value] of this.#fields) callback.call(self, value, name, this);
-  }
-}
-
-function field(value, filename) {
-  if (!(value instanceof Blob)) return String(value);
-  if (value instanceof File && filename === undefined) return value;
-  return new File([value], filename ?? "blob", { type: value.type });
-}
+export { Blob, File, FormData, Headers };
 
 // All bytes of what may be a body.
-export async function bytesOf(value) {
+export async function bytesOf(value, how) {
   if (value === undefined || value === null) return new ArrayBuffer(0);
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return bufferOf(value);
   if (value instanceof Blob) return value[bytes];
   if (!(value instanceof ReadableStream)) return natives.encode(String(value));
-  if (!value[whole]) return collect(value);
+  if (!value[whole]) return collect(value, how);
   value[disturbed] = true;
   return value[whole];
 }
@@ -175,10 +29,24 @@ const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
 
 function contentType(body) {
   if (body instanceof FormData) return FORM;
-  if (typeof body === "string") return "text/plain;charset=UTF-8";
   if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
-  if (body instanceof Blob && body.type) return body.type;
-  return undefined;
+  if (body instanceof Blob) return body.type || undefined;
+  const isBytes = body instanceof ReadableStream || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+  // Anything else is sent as its text.
+  return body === undefined || body === null || isBytes ? undefined : "text/plain;charset=UTF-8";
+}
+
+// What a message says of itself. The properties are its class's and not its own, and cannot be set, as in the runtime.
+const said = Symbol("said");
+const say = (message, fields) => void Object.defineProperty(message, said, { value: fields });
+
+function readOnly(Class, ...names) {
+  for (const name of names) {
+    const get = function () {
+      return this[said][name];
+    };
+    Object.defineProperty(Class.prototype, name, { get, enumerable: true, configurable: true });
+  }
 }
 
 const DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.";
@@ -208,11 +76,11 @@ export class Body {
     const buffer = body instanceof ArrayBuffer || ArrayBuffer.isView(body) ? bufferOf(body) : body instanceof Blob ? body[bytes] : natives.encode(String(body));
     return Object.assign(streamOf(buffer), this.#used ? { [disturbed]: true } : {});
   }
-  async #take() {
+  async #take(how = { texts: false }) {
     if (this.#stream?.locked && !this.#used) throw new TypeError("This ReadableStream is currently locked to a reader.");
     if (this.bodyUsed) throw new TypeError(USED);
     if (this[raw] !== undefined && this[raw] !== null) this.#used = true;
-    return bytesOf(this.#stream ?? this[raw]);
+    return bytesOf(this.#stream ?? this[raw], how);
   }
   async arrayBuffer() {
     return (await this.#take()).slice(0);
@@ -221,7 +89,7 @@ export class Body {
     return new Uint8Array(await this.arrayBuffer());
   }
   async text() {
-    return natives.decode(await this.#take(), false);
+    return natives.decode(await this.#take(), false).replace(/^\ufeff/, "");
   }
   async json() {
     return JSON.parse(await this.text());
@@ -236,9 +104,13 @@ export class Body {
       for (const { name, filename, type: of = "", bytes: data } of multipart.read(await this.#take(), type)) form.append(name, filename === undefined ? natives.decode(data, false) : new File([data], filename, { type: of }));
       return form;
     }
-    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded.`);
+    if (!type.includes("urlencoded")) throw new TypeError(`Unrecognized Content-Type header value. FormData can only parse the following MIME types: multipart/form-data, application/x-www-form-urlencoded`);
     for (const [name, value] of new URLSearchParams(await this.text())) form.append(name, value);
     return form;
+  }
+  // All bytes, for a host outside.
+  async sent() {
+    return this.#take({ texts: true });
   }
   // The body for another request, which this one does not have any more.
   taken() {
@@ -261,7 +133,7 @@ export class Body {
     return copy;
   }
 }
-for (const name of ["copied", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
+for (const name of ["copied", "sent", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
 
 const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH PURGE UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN SEARCH MKCALENDAR".split(" ");
 
@@ -282,40 +154,50 @@ export class Request extends Body {
     if (from?.bodyUsed && !init.body) throw new TypeError("Cannot reconstruct a Request with a used body.");
     super(init.body ?? from?.taken() ?? null);
     if (!from && !URL.canParse(input)) throw new TypeError(`Invalid URL: ${input}`);
-    this.url = from ? from.url : new URL(input).href;
-    this.method = methodOf(init.method ?? from?.method ?? "GET");
+    const method = methodOf(init.method ?? from?.method ?? "GET");
     if (!["follow", "manual", undefined].includes(init.redirect)) throw new TypeError(REDIRECT);
     if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
-    this.headers = new Headers(init.headers ?? from?.headers);
-    if ((this.method === "GET" || this.method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
+    const headers = new Headers(init.headers ?? from?.headers);
+    if ((method === "GET" || method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
     const type = init.body === undefined || init.body === null ? undefined : contentType(this[raw]);
-    if (type !== undefined && !this.headers.has("content-type")) this.headers.set("content-type", type);
-    this.redirect = init.redirect ?? from?.redirect ?? "follow";
-    this.signal = init.signal ?? from?.signal ?? new AbortController().signal;
-    this.cf = init.cf ?? from?.cf ?? {};
+    if (type !== undefined && !headers.has("content-type")) headers.set("content-type", type);
+    const signal = init.signal ?? from?.signal ?? new AbortController().signal;
+    const [redirect, cache, cf] = ["redirect", "cache", "cf"].map((name) => init[name] ?? from?.[name]);
+    say(this, { url: from ? from.url : new URL(input).href, method, headers, redirect: redirect ?? "follow", signal, cf: cf ?? {}, cache });
   }
   clone() {
-    return new Request(this, { body: this.copied() });
+    const copy = new Request(this, { body: this.copied() });
+    if (isFixed(this.headers)) immutable(copy.headers);
+    return copy;
   }
 }
+readOnly(Request, "url", "method", "headers", "redirect", "signal", "cf", "cache");
+
+const REDIRECTS = [301, 302, 303, 307, 308];
+const WITHOUT_BODY = [101, 204, 205, 304];
+const isEmpty = (body) => !(body instanceof ReadableStream) && (body instanceof Blob ? body.size : (body.byteLength ?? String(body).length)) === 0;
 
 export class Response extends Body {
   constructor(body = null, init = {}) {
-    super(body);
     const status = init.status ?? 200;
+    if (WITHOUT_BODY.includes(status) && body !== null && isEmpty(body)) body = null;
+    super(body);
     if (init.webSocket && status !== 101) throw new RangeError("Responses with a WebSocket must have status code 101.");
     if (!init.webSocket && !(status >= 200 && status <= 599)) throw new RangeError("Responses may only be constructed with status codes in the range 200 to 599, inclusive.");
-    if ([101, 204, 205, 304].includes(status) && body !== null) throw new TypeError("Response with null body status (101, 204, 205, or 304) cannot have a body.");
-    Object.assign(this, { status, statusText: init.statusText ?? "", headers: new Headers(init.headers) });
+    if (WITHOUT_BODY.includes(status) && body !== null) throw new TypeError("Response with null body status (101, 204, 205, or 304) cannot have a body.");
+    const headers = new Headers(init.headers);
     const type = contentType(body);
-    if (type !== undefined && !this.headers.has("content-type")) this.headers.set("content-type", type);
-    Object.assign(this, { url: "", redirected: false, type: "default", cf: init.cf, webSocket: init.webSocket ?? null });
+    if (type !== undefined && !headers.has("content-type")) headers.set("content-type", type);
+    const { statusText = phraseOf(status), cf, webSocket } = init;
+    say(this, { status, statusText: String(statusText), headers, url: "", redirected: false, type: "default", cf, webSocket: webSocket ?? null });
   }
   get ok() {
     return this.status >= 200 && this.status <= 299;
   }
   clone() {
-    return new Response(this.copied(), this);
+    const copy = new Response(this.copied(), this);
+    if (isFixed(this.headers)) immutable(copy.headers);
+    return copy;
   }
   static json(value, init = {}) {
     const response = new Response(JSON.stringify(value), init);
@@ -323,15 +205,23 @@ export class Response extends Body {
     return response;
   }
   static redirect(url, status = 302) {
-    return new Response(null, { status, headers: { location: new URL(url).href } });
+    if (!URL.canParse(url)) throw new TypeError(`Unable to parse URL: ${url}`);
+    if (!REDIRECTS.includes(status)) throw new RangeError(`${status} is not a redirect status code. It must be one of: 301, 302, 303, 307, or 308.`);
+    const response = new Response(null, { status, headers: { location: new URL(url).href } });
+    immutable(response.headers);
+    return response;
   }
   static error() {
-    return Object.assign(new Response(), { type: "error", status: 0 });
+    return amended(new Response(), { type: "error", status: 0, statusText: "" });
   }
 }
+readOnly(Response, "status", "statusText", "headers", "url", "redirected", "type", "cf", "webSocket");
 
-// The head of a message, for the host.
-export const headOf = ({ headers, ...rest }) => ({ ...rest, headers: [...headers] });
+// A response of which something is otherwise than a program may say.
+function amended(response, fields) {
+  Object.assign(response[said], fields);
+  return response;
+}
 
 // The header by which an end of a WebSocket crosses to another isolate. It never reaches the program.
 export const WEB_SOCKET = "thunderhead-web-socket";
@@ -345,11 +235,29 @@ export function responseOf({ status, headers }, body) {
   const { headers: visible, body: received } = withoutStream(headers, body);
   const end = visible.find(([name]) => name === WEB_SOCKET)?.[1];
   const rest = visible.filter(([name]) => name !== WEB_SOCKET);
-  return new Response(received, { status, headers: rest, webSocket: end === undefined ? null : receiver(Number(end)) });
+  const response = new Response(received, { status, headers: rest, webSocket: end === undefined ? null : receiver(Number(end)) });
+  immutable(response.headers);
+  return response;
+}
+
+// What the edge says of every client, unless a request says something else. All clients are at an address that is meant
+// for documentation.
+const ofClient = (url) => [["host", new URL(url).host], ["cf-connecting-ip", "203.0.113.1"], ["accept-encoding", "br, gzip"]];
+
+// A request that has come, for the program. One of another Worker (`inside`) comes without what the edge adds. The
+// length of a body is told by who reads it and not by who has sent it: it is no part of what was sent.
+export function requestOf({ url, method, headers: sent, cf }, bytes, { inside = false } = {}) {
+  const { headers: all, body } = withoutStream(sent, method === "GET" || method === "HEAD" ? null : bytes);
+  const [headers, added] = [new Headers(all), inside ? [] : ofClient(url)];
+  const isStream = body instanceof ReadableStream;
+  if (body !== null && !headers.has("content-length")) added.push(isStream ? ["transfer-encoding", "chunked"] : ["content-length", String(body.byteLength)]);
+  for (const [name, value] of added) if (!headers.has(name)) headers.set(name, value);
+  const request = new Request(url, { method, headers, body, cf });
+  immutable(request.headers);
+  return request;
 }
 
 const MAX_REDIRECTS = 20;
-const REDIRECTS = [301, 302, 303, 307, 308];
 
 // Rejects when the signal aborts before the promise is settled.
 function orAborted(promise, signal) {
@@ -368,13 +276,13 @@ export async function exchange(request, to, { streams = false } = {}) {
   request.signal.throwIfAborted();
   let { url, method, headers } = request;
   const stream = streams ? request.unfinished() : undefined;
-  let body = stream ? new ArrayBuffer(0) : await request.arrayBuffer();
+  let body = stream ? new ArrayBuffer(0) : await request.sent();
   headers = withStream(headers, stream);
   request.signal.throwIfAborted();
   const seen = [];
   for (;;) {
     const { value, bytes } = await orAborted(begin("fetch", { url, method, ...to({ url, headers }) }, body), request.signal);
-    const response = Object.assign(responseOf(value, bytes), { url, redirected: seen.length > 0 });
+    const response = amended(responseOf(value, method === "HEAD" ? undefined : bytes), { url, redirected: seen.length > 0 });
     const location = response.headers.get("location");
     if (request.redirect !== "follow" || location === null || !REDIRECTS.includes(response.status)) return response;
     await response.body?.cancel();
@@ -391,7 +299,9 @@ function carried(request) {
   request.signal.throwIfAborted();
   const { url } = request;
   const { type, bytes } = read(url);
-  return Object.assign(new Response(request.method === "HEAD" ? null : bytes, { headers: { "content-type": type } }), { url });
+  const response = new Response(request.method === "HEAD" ? null : bytes, { headers: { "content-type": type } });
+  immutable(response.headers);
+  return amended(response, { url });
 }
 
 // Sends a request to the host in its address. A mistake in what is given is told by the promise.
@@ -399,7 +309,8 @@ export function fetch(input, init) {
   try {
     const request = new Request(input, init);
     if (request.url.startsWith("data:")) return Promise.resolve(carried(request));
-    return exchange(request, ({ headers }) => ({ headers: [...headers] }));
+    // The address alone says which host is meant.
+    return exchange(request, ({ headers }) => ({ headers: [...headers].filter(([name]) => name !== "host") }));
   } catch (error) {
     return Promise.reject(error);
   }

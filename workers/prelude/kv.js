@@ -54,7 +54,10 @@ function valueOf(bytes, type) {
 const metadataOf = ({ metadata }) => (metadata === null || metadata === undefined ? null : parse(metadata));
 
 async function payload(value) {
-  const fits = typeof value === "string" || (typeof value === "object" && value !== null && (value instanceof ArrayBuffer || ArrayBuffer.isView(value) || value instanceof ReadableStream));
+  // What is no object is written as its text.
+  if (typeof value === "symbol") throw new TypeError("Cannot convert a Symbol value to a string");
+  if (typeof value !== "function" && (typeof value !== "object" || value === null)) return natives.encode(String(value));
+  const fits = value instanceof ArrayBuffer || ArrayBuffer.isView(value) || value instanceof ReadableStream;
   if (!fits) throw new TypeError("KV put() accepts only strings, ArrayBuffers, ArrayBufferViews, and ReadableStreams as values.");
   if (value instanceof ReadableStream && value.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
   return bytesOf(value);
@@ -90,6 +93,7 @@ export class KvNamespace {
   }
   async #many(keys, options, whole) {
     const { type } = typeOf(options);
+    if (!keys.length) throw new Error("KV GET_BULK failed: 400 You must request a minimum of 1 key");
     if (type !== "text" && type !== "json") throw new TypeError(`"${type}" is not a valid type for a bulk get: "text" and "json" are.`);
     const { reply } = await this.#ask("getBulk", { keys: keys.map(keyOf) });
     const read = (entry) => {
@@ -124,7 +128,9 @@ export class KvNamespace {
   }
   async list(options) {
     const { prefix, limit, cursor } = options ?? {};
-    const asked = { prefix: textOf(prefix), limit: limit === undefined || limit === null ? undefined : integer(limit), cursor: afterOf(cursor) };
+    // The runtime leaves out a limit that is none.
+    const most = limit === undefined || limit === null ? 0 : integer(limit);
+    const asked = { prefix: textOf(prefix), limit: most < 1 ? undefined : most, cursor: afterOf(cursor) };
     const { keys, complete, cursor: next } = (await this.#ask("list", { options: asked })).reply.listing;
     const listed = keys.map(({ name, expiration, metadata }) => ({ name, ...(expiration === null ? {} : { expiration }), ...(metadata === null ? {} : { metadata: parse(metadata) }) }));
     return { keys: listed, list_complete: complete, ...(complete ? {} : { cursor: cursorOf(next) }), cacheStatus: null };

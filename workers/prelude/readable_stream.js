@@ -1,6 +1,7 @@
 // Streams that are read, by the standard's rules for how much is asked of a source ahead of its reader. There are no
 // byte readers: a part comes as it was enqueued.
-import { TextEncoder, bufferOf, concat } from "thunderhead:text";
+import natives from "thunderhead:natives";
+import { bufferOf, concat } from "thunderhead:text";
 
 // How long a stream is known to be, and all of its bytes when they are there already.
 export const length = Symbol("length");
@@ -8,7 +9,21 @@ export const whole = Symbol("whole");
 // Whether some of it was read, or all of its bytes were taken.
 export const disturbed = Symbol("disturbed");
 
+const NO_BYTES = "This ReadableStream did not return bytes.";
 const LOCKED = "This ReadableStream is currently locked to a reader.";
+
+export class ReadableStreamDefaultReader {
+  constructor(stream) {
+    return stream.getReader();
+  }
+}
+
+// There are no byte readers.
+export class ReadableStreamBYOBReader {
+  constructor() {
+    throw new TypeError("This ReadableStream does not support BYOB reads.");
+  }
+}
 
 export class ReadableStream {
   #source;
@@ -116,7 +131,7 @@ export class ReadableStream {
     if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
     let held = true;
-    return {
+    const reader = {
       read: async () => {
         if (!held) throw new TypeError("This ReadableStream reader has been released.");
         return this.#read();
@@ -127,6 +142,7 @@ export class ReadableStream {
       },
       closed: this.#closed.promise,
     };
+    return Object.setPrototypeOf(reader, ReadableStreamDefaultReader.prototype);
   }
   async cancel(reason) {
     if (this.#locked) throw new TypeError(LOCKED);
@@ -228,13 +244,21 @@ export function streamOf(buffer) {
   return stream;
 }
 
+// The bytes of a part of a body that leaves the isolate: there a text is what its bytes are.
+export function bytesOfPart(part) {
+  if (typeof part === "string") return natives.encode(part);
+  if (part instanceof ArrayBuffer || ArrayBuffer.isView(part)) return bufferOf(part);
+  throw new TypeError(NO_BYTES);
+}
+
 // All bytes of a stream, which stays locked.
-export async function collect(stream) {
+export async function collect(stream, { texts = true } = {}) {
   const reader = stream.getReader();
   const parts = [];
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return concat(parts);
-    parts.push(typeof value === "string" ? new TextEncoder().encode(value).buffer : bufferOf(value));
+    if (!texts && typeof value === "string") throw new TypeError(NO_BYTES);
+    parts.push(bytesOfPart(value));
   }
 }

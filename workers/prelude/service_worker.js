@@ -33,7 +33,11 @@ const HANDLERS = {
 // The program with such a default export, if it has listeners and no default export of its own. Its bindings are global.
 export function modernized(program, env) {
   const types = Object.keys(HANDLERS).filter((type) => listeners[type]);
-  if (program.default !== undefined || !types.length) return program;
+  const { default: own } = program;
+  // A bundler may give a module that exports nothing an empty object.
+  const isEmpty = own !== undefined && own !== null && Object.getPrototypeOf(own) === Object.prototype && !Object.keys(own).length;
+  const hasOwn = own !== undefined && !isEmpty;
+  if (hasOwn || !types.length) return program;
   for (const name of Object.keys(env)) Object.defineProperty(globalThis, name, { get: () => env[name], configurable: true });
   return { ...program, default: Object.fromEntries(types.map((type) => [type, HANDLERS[type]])) };
 }

@@ -2,8 +2,7 @@
 // numbers of its two ends.
 import natives from "thunderhead:natives";
 import { begin, beginCancellable, cancel } from "thunderhead:operation";
-import { ReadableStream, length } from "thunderhead:readable_stream";
-import { bufferOf } from "thunderhead:text";
+import { ReadableStream, bytesOfPart, length } from "thunderhead:readable_stream";
 
 // The header by which the number of a stream crosses. It never reaches the program.
 const STREAM = "thunderhead-stream";
@@ -50,7 +49,7 @@ async function send(stream, end) {
       const next = await Promise.race([unwanted, source.read()]);
       if (next.unwanted !== undefined) return await source.cancel(next.unwanted?.cancel ?? lost());
       if (next.done) return natives.bodyEnd(end);
-      await begin("write", end, typeof next.value === "string" ? natives.encode(next.value) : bufferOf(next.value));
+      await begin("write", end, bytesOfPart(next.value));
     }
   } catch (error) {
     natives.socketDrop(end);

@@ -5,7 +5,15 @@ import { TextDecoder, TextEncoder, bufferOf, concat } from "thunderhead:text";
 
 export { ReadableStream };
 
+// What a sink of ours says of a part before it is queued.
+const admit = Symbol("admit");
 const LOCKED = "This WritableStream is currently locked to a writer.";
+
+export class WritableStreamDefaultWriter {
+  constructor(stream) {
+    return stream.getWriter();
+  }
+}
 
 export class WritableStream {
   #sink;
@@ -52,6 +60,8 @@ export class WritableStream {
   async #write(part) {
     if (this.#failed) throw this.#error;
     if (this.#closing) throw new TypeError("This WritableStream has been closed.");
+    // What is refused here is as if it had never been written: the stream goes on.
+    this.#sink[admit]?.(part);
     this.#pending += 1;
     if (this.#pending === this.#limit) this.#fill();
     try {
@@ -76,7 +86,7 @@ export class WritableStream {
     if (this.#locked) throw new TypeError(LOCKED);
     this.#locked = true;
     const [ready, room] = [() => this.#room, () => (this.#failed ? null : this.#limit - this.#pending)];
-    return {
+    const writer = {
       get ready() {
         return ready();
       },
@@ -89,6 +99,7 @@ export class WritableStream {
       abort: (reason) => this.#abort(reason),
       releaseLock: () => void (this.#locked = false),
     };
+    return Object.setPrototypeOf(writer, WritableStreamDefaultWriter.prototype);
   }
   async close() {
     if (this.#locked) throw new TypeError(LOCKED);
@@ -102,7 +113,7 @@ export class WritableStream {
 
 // What is written waits until somebody reads: who awaits a write before the other end is read waits for ever.
 export class TransformStream {
-  constructor({ start, transform, flush, cancel } = {}, writableStrategy, readableStrategy) {
+  constructor({ start, transform, flush, cancel, [admit]: check } = {}, writableStrategy, readableStrategy) {
     let output, input, gone;
     let wanted = Promise.withResolvers();
     const source = {
@@ -144,6 +155,7 @@ export class TransformStream {
       }
     };
     const sink = {
+      [admit]: check,
       start: (of) => {
         input = of;
         return start?.(controller);
@@ -206,12 +218,40 @@ export class DecompressionStream extends Packing {
   }
 }
 
-export class IdentityTransformStream extends TransformStream {}
+// Both of these are made of bytes, and a text is what its bytes are.
+function onlyBytes(part) {
+  if (typeof part === "string" || part instanceof ArrayBuffer || ArrayBuffer.isView(part)) return;
+  throw new TypeError("This TransformStream is being used as a byte stream, but received an object of non-ArrayBuffer/ArrayBufferView type on its writable side.");
+}
+const bytesOf = (part) => new Uint8Array(typeof part === "string" ? natives.encode(part) : bufferOf(part).slice(0));
 
+export class IdentityTransformStream extends TransformStream {
+  constructor() {
+    super({ [admit]: onlyBytes, transform: (part, controller) => controller.enqueue(bytesOf(part)) });
+  }
+}
+
+// A stream that has exactly so many bytes. Who writes others hears of it when the stream is closed, as in the runtime.
 export class FixedLengthStream extends TransformStream {
-  constructor(bytes) {
-    super();
-    this.readable[length] = Number(bytes);
+  constructor(size) {
+    if (size === undefined) throw new TypeError("Failed to construct 'FixedLengthStream': constructor parameter 1 is not of type 'bigint'.");
+    const expected = Number(size);
+    if (!Number.isInteger(expected)) throw new TypeError("The value cannot be converted because it is not an integer.");
+    if (expected < 0) throw new TypeError("The value cannot be converted because it is negative and this API expects a positive bigint.");
+    let left = expected;
+    super({
+      [admit]: onlyBytes,
+      transform: (part, controller) => {
+        const bytes = bytesOf(part);
+        left -= bytes.length;
+        if (left >= 0) controller.enqueue(bytes);
+        else controller.error(new TypeError("Attempt to write too many bytes through a FixedLengthStream."));
+      },
+      flush: (controller) => {
+        if (left > 0) controller.error(new TypeError("FixedLengthStream did not see all expected bytes before close()."));
+      },
+    });
+    this.readable[length] = expected;
   }
 }
 

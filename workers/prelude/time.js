@@ -1,6 +1,6 @@
 // The clock, timers and random numbers. All are the simulator's.
 import natives from "thunderhead:natives";
-import { beginCancellable, begin, cancel } from "thunderhead:operation";
+import { beginCancellable, cancel } from "thunderhead:operation";
 
 const Native = Date;
 
@@ -67,7 +67,8 @@ export function setTimeout(callback, delay, ...args) {
   return beginCancellable("sleep", milliseconds(delay), () => isGone() || callback(...args));
 }
 
-export const clearTimeout = (id) => cancel(id);
+// An id is a number, or an object that becomes one.
+export const clearTimeout = (id) => cancel(Number(id));
 
 export const setImmediate = (callback, ...args) => setTimeout(callback, 0, ...args);
 export const clearImmediate = clearTimeout;
@@ -87,15 +88,24 @@ export function setInterval(callback, delay, ...args) {
   return first;
 }
 
-export function clearInterval(id) {
+export function clearInterval(given) {
+  const id = Number(given);
   cancel(intervals.get(id) ?? id);
   intervals.delete(id);
 }
 
 export const scheduler = {
-  wait: async (ms) => {
-    await begin("sleep", milliseconds(ms));
-  },
+  wait: (ms, { signal } = {}) =>
+    new Promise((resolve, reject) => {
+      if (ms === undefined) throw new TypeError("Failed to execute 'wait' on 'Scheduler': parameter 1 is not of type 'number'.");
+      signal?.throwIfAborted();
+      const sleeping = beginCancellable("sleep", milliseconds(ms), () => resolve());
+      const stop = () => {
+        cancel(sleeping);
+        reject(signal.reason);
+      };
+      signal?.addEventListener("abort", stop, { once: true });
+    }),
 };
 
 export const performance = { now, timeOrigin: 0, mark() {}, measure() {} };

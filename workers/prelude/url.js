@@ -53,14 +53,20 @@ PARTS.forEach((name, at) => {
   Object.defineProperty(URL.prototype, name, { get, set, enumerable: true, configurable: true });
 });
 
-const decode = (text) => {
+// Byte by byte, as the standard has it: a `%` that no two digits follow stays, and bytes that are no text are replaced.
+function decode(text) {
   const spaced = text.replaceAll("+", " ");
-  try {
-    return decodeURIComponent(spaced);
-  } catch {
-    return spaced;
+  if (!spaced.includes("%")) return spaced;
+  const bytes = [...new Uint8Array(natives.encode(spaced))];
+  const decoded = [];
+  for (let at = 0; at < bytes.length; at++) {
+    const digits = bytes[at] === 37 ? String.fromCharCode(...bytes.slice(at + 1, at + 3)) : "";
+    const isByte = /^[0-9A-Fa-f]{2}$/.test(digits);
+    decoded.push(isByte ? parseInt(digits, 16) : bytes[at]);
+    if (isByte) at += 2;
   }
-};
+  return natives.decode(new Uint8Array(decoded).buffer, false);
+}
 const encode = (text) =>
   encodeURIComponent(text)
     .replaceAll("%20", "+")

@@ -130,7 +130,7 @@ impl Assets {
         if found.status == 200 && is_known {
             return Response { status: 304, body: Body::empty(), ..found };
         }
-        found
+        sent(request, found)
     }
 
     /// The file at a path, or the address at which it is.
@@ -190,6 +190,14 @@ impl Assets {
             }
         }
         .unwrap_or_else(|| Response::new(404, ""))
+    }
+}
+
+/// What is sent of a response: who asks for the head alone gets no body.
+fn sent(request: &Request, response: Response) -> Response {
+    match &*request.method {
+        "HEAD" => Response { body: Body::from(""), ..response },
+        _ => response,
     }
 }
 
@@ -299,6 +307,13 @@ mod tests {
         assert_eq!(assets.before(&Request::new("POST", "/api", "")), None);
         assert_eq!(assets.before(&Request::new("POST", "/about", "")).unwrap().status, 405);
         assert_eq!(assets.answer(&Request::new("GET", "/api", "")).status, 404);
+    }
+
+    #[test]
+    fn who_asks_for_the_head_of_a_file_is_sent_no_body() {
+        let head = assets("{}").answer(&Request::new("HEAD", "/about", ""));
+        assert_eq!((told(&head), head.headers.get("etag").is_some()), ((200, "".into()), true));
+        assert_eq!(assets("{}").before(&Request::new("HEAD", "/about", "")), Some(head));
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Code {
                 let name = exception.get::<_, String>("name").unwrap_or_else(|_| "Error".into());
                 let message = exception.message().unwrap_or_default();
                 let stack = exception.stack().unwrap_or_default();
-                match self.place(&stack) {
+                match self.place(&stack, &message) {
                     Some(place) => format!("{place}: {name}: {message}"),
                     None => format!("{name}: {message}"),
                 }
@@ -107,8 +107,9 @@ impl Code {
     }
 
     /// The innermost place of a stack that is its author's own, as `file:line:column`; if there is none, that of a
-    /// package.
-    pub fn place(&self, stack: &str) -> Option<String> {
+    /// package. The message, with which a stack begins, may look like places itself.
+    pub fn place(&self, stack: &str, message: &str) -> Option<String> {
+        let stack = stack.find(message).map_or(stack, |at| &stack[at + message.len()..]);
         let places: Vec<String> = places(stack).map(|place| self.origin(place)).collect();
         let own = places.iter().position(|place| !place.contains("node_modules/"));
         places.into_iter().nth(own.unwrap_or(0))
@@ -266,10 +267,13 @@ mod tests {
     fn the_place_of_a_stack_is_the_innermost_one_of_the_program() {
         let stack = "    at op (thunderhead:operation:5:3)\n    at put (src/a.js:7:9)\n    at src/b.js:1:1\n";
         let code = Code::default();
-        assert_eq!(code.place(stack).as_deref(), Some("src/a.js:7:9"));
-        assert_eq!(code.place("    at native\n"), None);
+        assert_eq!(code.place(stack, "").as_deref(), Some("src/a.js:7:9"));
+        assert_eq!(code.place("    at native\n", ""), None);
         let stack = "    at dispatch (node_modules/hono/app.js:1:1)\n    at src/b.js:2:3\n";
-        assert_eq!(code.place(stack).as_deref(), Some("src/b.js:2:3"));
+        assert_eq!(code.place(stack, "").as_deref(), Some("src/b.js:2:3"));
+        let message = "it failed\n    at inner (src/c.js:4:5)";
+        let stack = format!("Error: {message}\n    at src/b.js:2:3");
+        assert_eq!(code.place(&stack, message).as_deref(), Some("src/b.js:2:3"));
     }
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
         let json = r#"{ "sources": ["src/a.ts"], "mappings": ";AAEA" }"#;
         let map = SourceMap::parse(json, std::path::Path::new(""), std::path::Path::new(""));
         let code = Code { main: "index.js".into(), map: map.ok(), ..Code::default() };
-        assert_eq!(code.place("    at f (index.js:2:1)").as_deref(), Some("src/a.ts:3:1"));
-        assert_eq!(code.place("    at f (other.js:2:1)").as_deref(), Some("other.js:2:1"));
+        assert_eq!(code.place("    at f (index.js:2:1)", "").as_deref(), Some("src/a.ts:3:1"));
+        assert_eq!(code.place("    at f (other.js:2:1)", "").as_deref(), Some("other.js:2:1"));
     }
 }

@@ -63,14 +63,14 @@ impl Host {
     }
 
     /// The innermost place of a stack that is in the program.
-    pub fn place(&self, stack: &str) -> Option<String> {
-        self.code.place(stack)
+    pub fn place(&self, stack: &str, message: &str) -> Option<String> {
+        self.code.place(stack, message)
     }
 
     /// What the prelude says was thrown, with its place.
     pub fn thrown(&self, json: &str) -> Thrown {
         let thrown = Thrown::parse(json);
-        Thrown { place: self.place(&thrown.stack), ..thrown }
+        Thrown { place: self.place(&thrown.stack, &thrown.message), ..thrown }
     }
 
     /// The environment of the invocation that runs now; none while the program boots.

@@ -162,7 +162,8 @@ impl Isolate {
             drain(ctx, host);
             if let Some(error) = holder.get::<_, Option<String>>("error").map_err(told)? {
                 let stack: String = holder.get("stack").map_err(told)?;
-                let place = code.place(&stack).map_or(String::new(), |place| format!("{place}: "));
+                let place =
+                    code.place(&stack, &error).map_or(String::new(), |place| format!("{place}: "));
                 return Err(format!("{place}{error}"));
             }
             holder.get::<_, Option<String>>("answer").map_err(told)
@@ -296,11 +297,12 @@ fn watch(runtime: &Runtime, host: &Rc<Host>) {
             }
             let text = match reason.as_exception() {
                 Some(error) => {
+                    let message = error.message().unwrap_or_default();
                     let place = error
                         .stack()
-                        .and_then(|stack| watched.place(&stack))
+                        .and_then(|stack| watched.place(&stack, &message))
                         .map(|place| format!(" at {place}"));
-                    format!("{}{}", error.message().unwrap_or_default(), place.unwrap_or_default())
+                    format!("{message}{}", place.unwrap_or_default())
                 }
                 None => reason
                     .as_string()

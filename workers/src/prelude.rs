@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 /// The modules, by the name under which they are imported.
 const MODULES: &[(&str, &str)] = &[
+    ("thunderhead:stack", include_str!("../prelude/stack.js")),
     ("thunderhead:natives", include_str!("../prelude/natives.js")),
     ("thunderhead:dom_exception", include_str!("../prelude/dom_exception.js")),
     ("thunderhead:operation", include_str!("../prelude/operation.js")),
@@ -28,6 +29,9 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:streams", include_str!("../prelude/streams.js")),
     ("thunderhead:streamed", include_str!("../prelude/streamed.js")),
     ("thunderhead:data_url", include_str!("../prelude/data_url.js")),
+    ("thunderhead:status", include_str!("../prelude/status.js")),
+    ("thunderhead:headers", include_str!("../prelude/headers.js")),
+    ("thunderhead:form_data", include_str!("../prelude/form_data.js")),
     ("thunderhead:http", include_str!("../prelude/http.js")),
     ("thunderhead:selector", include_str!("../prelude/selector.js")),
     ("thunderhead:html", include_str!("../prelude/html.js")),
@@ -39,6 +43,7 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:rsa_keys", include_str!("../prelude/rsa_keys.js")),
     ("thunderhead:rsa", include_str!("../prelude/rsa.js")),
     ("thunderhead:key_pair", include_str!("../prelude/key_pair.js")),
+    ("thunderhead:usages", include_str!("../prelude/usages.js")),
     ("thunderhead:crypto", include_str!("../prelude/crypto.js")),
     ("thunderhead:console", include_str!("../prelude/console.js")),
     ("thunderhead:r2", include_str!("../prelude/r2.js")),
@@ -52,7 +57,11 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:storage", include_str!("../prelude/storage.js")),
     ("thunderhead:bindings", include_str!("../prelude/bindings.js")),
     ("thunderhead:storm", include_str!("../prelude/storm.js")),
+    ("thunderhead:globals", include_str!("../prelude/globals.js")),
+    ("thunderhead:timeout", include_str!("../prelude/timeout.js")),
     ("thunderhead:entry", include_str!("../prelude/entry.js")),
+    ("thunderhead:key_object", include_str!("../prelude/key_object.js")),
+    ("thunderhead:types", include_str!("../prelude/types.js")),
     ("node:async_hooks", include_str!("../prelude/node/async_hooks.js")),
     ("node:buffer", include_str!("../prelude/node/buffer.js")),
     ("node:crypto", include_str!("../prelude/node/crypto.js")),
@@ -87,39 +96,45 @@ const ALIASES: [(&str, &str); 3] = [
     ("node:sys", "node:util"),
 ];
 
-/// Modules of which nothing is simulated: in each line one of them, and names that it exports. Packages import them
-/// for what only other runtimes do, so an import is no mistake, and a use is told.
+/// What modules export that is not simulated: in each line one of them, and names. Packages import them for what only
+/// other runtimes do, so an import is no mistake, and a use is told. A name with a number is just that.
 const ABSENT: &str = include_str!("../prelude/node/absent.txt");
 
 /// The source of a module of the prelude.
 pub fn source(name: &str) -> Option<Cow<'static, str>> {
     if let Some((_, source)) = MODULES.iter().find(|(known, _)| *known == name) {
-        return Some(Cow::Borrowed(source));
+        return Some(match exported(name) {
+            None => Cow::Borrowed(source),
+            Some((names, exports)) => Cow::Owned(format!(
+                "{source}\nimport {{ complete as __complete }} from \"thunderhead:absent\"; \
+                 import __whole from \"{name}\"; \
+                 const __all = __complete(\"{name}\", __whole, {names:?}); {exports}"
+            )),
+        });
     }
     if let Some((_, meant)) = ALIASES.iter().find(|(known, _)| *known == name) {
         return Some(Cow::Owned(format!(
             "export * from \"{meant}\"; export {{ default }} from \"{meant}\";"
         )));
     }
-    absent(name).map(Cow::Owned)
+    let (names, exports) = exported(name)?;
+    Some(Cow::Owned(format!(
+        "import {{ moduleOf }} from \"thunderhead:absent\"; \
+         const __all = moduleOf(\"{name}\", {names:?}); {exports}export default __all;"
+    )))
 }
 
-/// The source of a module that says of everything in it that it is not simulated.
-fn absent(module: &str) -> Option<String> {
+/// The names of a module that are not simulated, and the text that exports them from an object `__all`.
+fn exported(module: &str) -> Option<(Vec<&'static str>, String)> {
     let lines = ABSENT.lines().map(|line| line.split(' ').collect::<Vec<_>>());
     let names: Vec<&str> =
         lines.filter(|line| line[0] == module).flat_map(|line| line[1..].to_vec()).collect();
+    let plain = names.iter().map(|name| name.split(['=', '.']).next().unwrap_or(name));
     // A name such as `get` or `constants` may not be free at the top of a module.
-    let exported: String = names
-        .iter()
-        .map(|name| format!("const _{name} = all.{name}; export {{ _{name} as {name} }}; "))
+    let exports = plain
+        .map(|name| format!("const __{name} = __all.{name}; export {{ __{name} as {name} }}; "))
         .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "import {{ moduleOf }} from \"thunderhead:absent\"; \
-             const all = moduleOf(\"{module}\", {names:?}); {exported}export default all;"
-        )
-    })
+    (!names.is_empty()).then_some((names, exports))
 }
 
 /// Whether there is such a module.

@@ -163,6 +163,15 @@ export const getEventListeners = (emitter, name) => emitter.listeners(name);
 export const setMaxListeners = (count, ...emitters) => {
   for (const emitter of emitters) emitter.setMaxListeners?.(count);
 };
+export const getMaxListeners = (emitter) => emitter.getMaxListeners?.() ?? EventEmitter.defaultMaxListeners;
+export function addAbortListener(signal, listener) {
+  if (signal.aborted) Promise.resolve().then(() => listener());
+  else signal.addEventListener("abort", listener, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener("abort", listener) };
+}
+export const captureRejectionSymbol = Symbol.for("nodejs.rejection");
+export const [captureRejections, usingDomains] = [false, false];
+Object.assign(EventEmitter, { getMaxListeners, addAbortListener, captureRejectionSymbol, captureRejections, usingDomains });
 Object.assign(EventEmitter, { defaultMaxListeners: 10, EventEmitter, once, on, listenerCount, getEventListeners, setMaxListeners, errorMonitor });
 export const { defaultMaxListeners } = EventEmitter;
 // What `require("events")` is in modules of the older style.

@@ -57,6 +57,7 @@ export function parse(path) {
 
 export const format = ({ dir, root = "", base, name = "", ext = "" }) => (dir ? `${dir}/` : root) + (base ?? name + ext);
 
-export const posix = { sep, delimiter, isAbsolute, normalize, join, resolve, dirname, basename, extname, relative, parse, format };
+export const toNamespacedPath = (path) => path;
+export const posix = { toNamespacedPath, sep, delimiter, isAbsolute, normalize, join, resolve, dirname, basename, extname, relative, parse, format };
 posix.posix = posix;
 export default posix;

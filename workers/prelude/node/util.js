@@ -1,6 +1,8 @@
 // `node:util`.
 import { TextDecoder, TextEncoder } from "thunderhead:text";
-import { show } from "thunderhead:console";
+import { console, show } from "thunderhead:console";
+import { Buffer } from "node:buffer";
+import { types } from "thunderhead:types";
 
 export const inspect = Object.assign((value) => show(value, 1), { custom: Symbol.for("nodejs.util.inspect.custom") });
 
@@ -47,19 +49,26 @@ export function isDeepStrictEqual(one, two) {
 }
 
 export const deprecate = (work) => work;
+export const _extend = (target, source) => Object.assign(target, source);
+export const [isArray, toUSVString] = [Array.isArray, (text) => String(text).toWellFormed()];
+// Colours are for terminals, and the runtime has none.
+export const styleText = (style, text) => text;
+export const formatWithOptions = (options, ...rest) => format(...rest);
+export const log = (...values) => console.log(...values);
+export const aborted = (signal) => new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener("abort", () => resolve(), { once: true })));
+
+// What older programs ask of a value.
+const KINDS = {
+  ...{ isBoolean: (value) => typeof value === "boolean", isBuffer: (value) => Buffer.isBuffer(value), isDate: (value) => value instanceof Date },
+  ...{ isError: (value) => value instanceof Error, isFunction: (value) => typeof value === "function", isNull: (value) => value === null },
+  ...{ isNullOrUndefined: (value) => value === null || value === undefined, isNumber: (value) => typeof value === "number" },
+  ...{ isObject: (value) => typeof value === "object" && value !== null, isPrimitive: (value) => Object(value) !== value },
+  ...{ isRegExp: (value) => value instanceof RegExp, isString: (value) => typeof value === "string", isSymbol: (value) => typeof value === "symbol" },
+  isUndefined: (value) => value === undefined,
+};
+export const { isBoolean, isBuffer, isDate, isError, isFunction, isNull, isNullOrUndefined, isNumber, isObject, isPrimitive, isRegExp, isString, isSymbol, isUndefined } = KINDS;
 export const debuglog = () => () => {};
 export const stripVTControlCharacters = (text) => String(text).replace(/\u001b\[[0-9;]*m/g, "");
-export const types = {
-  isDate: (value) => value instanceof Date,
-  isRegExp: (value) => value instanceof RegExp,
-  isPromise: (value) => value instanceof Promise,
-  isMap: (value) => value instanceof Map,
-  isSet: (value) => value instanceof Set,
-  isNativeError: (value) => value instanceof Error,
-  isTypedArray: (value) => ArrayBuffer.isView(value) && !(value instanceof DataView),
-  isUint8Array: (value) => value instanceof Uint8Array,
-  isArrayBuffer: (value) => value instanceof ArrayBuffer,
-  isAnyArrayBuffer: (value) => value instanceof ArrayBuffer,
-};
-export { TextDecoder, TextEncoder };
-export default { inspect, format, promisify, callbackify, inherits, isDeepStrictEqual, deprecate, debuglog, stripVTControlCharacters, types, TextDecoder, TextEncoder };
+export const debug = debuglog;
+export { TextDecoder, TextEncoder, types };
+export default { ...KINDS, _extend, isArray, toUSVString, styleText, formatWithOptions, log, aborted, debug, inspect, format, promisify, callbackify, inherits, isDeepStrictEqual, deprecate, debuglog, stripVTControlCharacters, types, TextDecoder, TextEncoder };

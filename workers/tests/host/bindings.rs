@@ -175,3 +175,20 @@ fn a_cron_trigger_calls_scheduled() {
     assert!(run.trace.to_string().contains("cron 0 * * * *"), "{}", run.trace);
     assert_eq!(answers(&run), ["200 "]);
 }
+
+#[test]
+fn kv_takes_what_is_no_object_as_its_text_and_leaves_out_a_limit_that_is_none() {
+    let said = fetch(
+        r#""name": "web", "kv_namespaces": [{ "binding": "KV", "id": "kept" }]"#,
+        "const told = (work) => work().catch(({ message }) => message);
+         const kept = [];
+         for (const value of [5, true, null, undefined, 5n]) { await env.KV.put('k', value); kept.push(await env.KV.get('k')); }
+         const refused = [await told(() => env.KV.put('k', {})), await told(() => env.KV.put('k', () => 1)), await told(() => env.KV.put('k', Symbol('a')))];
+         const listed = [(await env.KV.list({ limit: 0 })).keys.length, (await env.KV.list({ limit: -1 })).keys.length];
+         return Response.json([kept, refused.map((text) => text.slice(0, 14)), listed, await told(() => env.KV.get([]))]);",
+    );
+    assert_eq!(
+        said,
+        r#"200 [["5","true","null","undefined","5"],["KV put() accep","KV put() accep","Cannot convert"],[1,1],"KV GET_BULK failed: 400 You must request a minimum of 1 key"]"#
+    );
+}

@@ -1,6 +1,6 @@
 //! The language and the web APIs, as a handler meets them.
 
-use crate::support::{answers, fetch, load, play, value};
+use crate::support::{answers, fetch, load, play, value, values};
 
 #[test]
 fn a_request_has_its_method_address_headers_and_body() {
@@ -93,7 +93,8 @@ fn keys_are_derived_from_passwords_and_cross_as_json() {
            return [hex(await crypto.subtle.deriveBits(how, password, 64)), hex(one) === hex(two), refused];
          })()",
     );
-    let refused = r#"Requested algorithm \"AES-GCM\" does not match this CryptoKey \"HMAC\"."#;
+    let refused =
+        r#"Requested algorithm \"AES-GCM\" does not match this CryptoKey's algorithm \"HMAC\"."#;
     assert_eq!(said, format!("[\"ae4d0c95af6b46d3\",true,\"{refused}\"]"));
 }
 
@@ -219,4 +220,26 @@ fn modules_with_require_and_exports_are_read_without_a_bundler() {
     let app = std::sync::Arc::new(thunderhead_workers::App::new(config, files).unwrap());
     let run = play(&app, &[("GET", "/", "")]);
     assert_eq!(answers(&run), ["200 hello ann,HELLO BOBstring,2,1"]);
+}
+
+#[test]
+fn a_stack_begins_with_the_name_and_the_message_of_its_error() {
+    values(&[
+        (
+            "(() => { class Mine extends Error { constructor(text) { super(text); this.name = 'Mine'; } } class Plain extends Error {}
+               const made = [new Error('a\\nb'), new Mine('c'), new Plain('d'), new TypeError(), new DOMException('e', 'AbortError'), new AggregateError([], 'f')];
+               try { null.x; } catch (error) { made.push(error); }
+               const heads = made.map(({ stack }) => stack.slice(0, stack.indexOf('\\n    at ')));
+               return [...heads.slice(0, -1), heads.at(-1).startsWith('TypeError: '), made.some(({ stack }) => stack.endsWith('\\n'))];
+             })()",
+            r#"["Error: a\nb","Mine: c","Error: d","TypeError","AbortError: e","AggregateError: f",true,false]"#,
+        ),
+        (
+            "(() => { const captured = {}; function inner() { Error.captureStackTrace(captured, inner); } (function outer() { inner(); })();
+               const plain = {}; (function maker() { Error.captureStackTrace(plain); })();
+               return [captured, plain].map(({ stack }) => stack.split('\\n').slice(0, 2).map((line) => line.trim().split(' (')[0]).concat(Object.keys(captured)));
+             })()",
+            r#"[["Error","at outer"],["Error","at maker"]]"#,
+        ),
+    ]);
 }

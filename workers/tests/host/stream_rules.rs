@@ -152,3 +152,62 @@ fn a_write_that_is_awaited_before_the_response_is_returned_hangs_the_request() {
     assert_eq!(worker(""), "200 hello");
     assert!(worker("await").contains("had hung"), "{}", worker("await"));
 }
+
+/// These answers are the runtime's: Node has no such streams.
+#[test]
+fn a_stream_of_texts_is_sent_as_bytes_and_is_no_body_for_who_made_it() {
+    let script = "
+        const texts = (...parts) => new ReadableStream({ start(c) { for (const part of parts) c.enqueue(part); c.close(); } });
+        const told = (work) => work().catch(String);
+        log(await told(() => new Response(texts('abc')).text()));
+        log(await told(() => new Request('http://a/', { method: 'POST', body: texts('abc') }).arrayBuffer()));
+        log(await told(() => new Response(texts(5)).text()));";
+    let no = "TypeError: This ReadableStream did not return bytes.";
+    assert_eq!(told(script), format!(r#"["{no}","{no}","{no}"]"#));
+    let sent =
+        "return new Response(new ReadableStream({ start(c) { c.enqueue('abc'); c.close(); } }));";
+    assert_eq!(fetch("\"name\": \"web\"", sent), "200 abc");
+}
+
+#[test]
+fn a_stream_of_a_fixed_length_tells_who_reads_it_that_it_has_another_one() {
+    let script = "
+        const told = (work) => work().then((value) => value ?? 'done', String);
+        const played = async (size, ...parts) => {
+          const { readable, writable } = new FixedLengthStream(size);
+          const writer = writable.getWriter();
+          const read = told(() => new Response(readable).text());
+          const all = [];
+          for (const part of parts) all.push(await told(() => writer.write(part)));
+          all.push(await told(() => writer.close()), await read);
+          log(all.join(' | '));
+        };
+        const bytes = (text) => new TextEncoder().encode(text);
+        await played(3, bytes('abc'));
+        await played(3, 'abc');
+        await played(3, bytes('ab'), bytes('cd'));
+        await played(3, bytes('ab'));";
+    let many = "TypeError: Attempt to write too many bytes through a FixedLengthStream.";
+    let few = "TypeError: FixedLengthStream did not see all expected bytes before close().";
+    let expected = [
+        "done | done | abc".to_string(),
+        "done | done | abc".to_string(),
+        format!("done | done | {many} | {many}"),
+        format!("done | done | {few}"),
+    ];
+    assert_eq!(told(script), format!("[{}]", expected.map(|line| format!("{line:?}")).join(",")));
+}
+
+#[test]
+fn an_identity_stream_is_made_of_bytes() {
+    let script = "
+        const written = async (part) => {
+          const { readable, writable } = new IdentityTransformStream();
+          const read = readable.getReader().read();
+          try { await writable.getWriter().write(part); } catch (error) { return log(error.name); }
+          const { value } = await read;
+          log(value.constructor.name, value.length);
+        };
+        await written('abc'); await written(new ArrayBuffer(2)); await written(5);";
+    assert_eq!(told(script), r#"["Uint8Array 3","Uint8Array 2","TypeError"]"#);
+}

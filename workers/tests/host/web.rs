@@ -114,7 +114,7 @@ fn what_was_encrypted_is_decrypted_unless_it_was_changed() {
     );
     assert_eq!(
         said,
-        r#"["session","OperationError","Requested algorithm \"AES-CBC\" does not match this CryptoKey \"AES-GCM\"."]"#
+        r#"["session","OperationError","Requested algorithm \"AES-CBC\" does not match this CryptoKey's algorithm \"AES-GCM\"."]"#
     );
 }
 

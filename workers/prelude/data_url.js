@@ -1,6 +1,5 @@
 // Addresses that carry their data, by the standard's rules for `data:`.
-import natives from "thunderhead:natives";
-import { atob } from "thunderhead:text";
+import { atob, percentDecoded } from "thunderhead:text";
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 
@@ -16,19 +15,6 @@ function mediaType(given) {
     parameters.set(name.toLowerCase(), new RegExp(`^${TOKEN}$`).test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`);
   }
   return [essence.trim().toLowerCase(), ...[...parameters].map(([name, value]) => `${name}=${value}`)].join(";");
-}
-
-// Bytes in which some are written as a percent sign and two digits.
-function percentDecoded(text) {
-  const encoded = new Uint8Array(natives.encode(text));
-  const bytes = [];
-  for (let at = 0; at < encoded.length; at++) {
-    const digits = encoded[at] === 0x25 ? String.fromCharCode(...encoded.subarray(at + 1, at + 3)) : "";
-    const isByte = /^[0-9A-Fa-f]{2}$/.test(digits);
-    bytes.push(isByte ? parseInt(digits, 16) : encoded[at]);
-    if (isByte) at += 2;
-  }
-  return Uint8Array.from(bytes);
 }
 
 // The media type of such an address, and its bytes.

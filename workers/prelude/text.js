@@ -31,6 +31,19 @@ export function fromHex(text) {
   return bytes.buffer;
 }
 
+// Bytes in which some are written as a percent sign and two digits. A `%` that no two digits follow stays.
+export function percentDecoded(text) {
+  const encoded = new Uint8Array(natives.encode(text));
+  const bytes = [];
+  for (let at = 0; at < encoded.length; at++) {
+    const digits = encoded[at] === 0x25 ? String.fromCharCode(...encoded.subarray(at + 1, at + 3)) : "";
+    const isByte = /^[0-9A-Fa-f]{2}$/.test(digits);
+    bytes.push(isByte ? parseInt(digits, 16) : encoded[at]);
+    if (isByte) at += 2;
+  }
+  return Uint8Array.from(bytes);
+}
+
 // Bytes of the simulator in JSON: a text when they are one.
 export const fromBody = (body) => (typeof body === "string" ? natives.encode(body) : fromHex(body.hex));
 

@@ -1,5 +1,6 @@
 // Addresses. The host parses them.
 import natives from "thunderhead:natives";
+import { percentDecoded } from "thunderhead:text";
 
 const PARTS = ["href", "protocol", "host", "hostname", "port", "pathname", "search", "hash", "origin", "username", "password"];
 const CHANGEABLE = ["protocol", "host", "hostname", "port", "pathname", "search", "hash", "username", "password"];
@@ -53,19 +54,10 @@ PARTS.forEach((name, at) => {
   Object.defineProperty(URL.prototype, name, { get, set, enumerable: true, configurable: true });
 });
 
-// Byte by byte, as the standard has it: a `%` that no two digits follow stays, and bytes that are no text are replaced.
+// Bytes that are no text are replaced.
 function decode(text) {
   const spaced = text.replaceAll("+", " ");
-  if (!spaced.includes("%")) return spaced;
-  const bytes = [...new Uint8Array(natives.encode(spaced))];
-  const decoded = [];
-  for (let at = 0; at < bytes.length; at++) {
-    const digits = bytes[at] === 37 ? String.fromCharCode(...bytes.slice(at + 1, at + 3)) : "";
-    const isByte = /^[0-9A-Fa-f]{2}$/.test(digits);
-    decoded.push(isByte ? parseInt(digits, 16) : bytes[at]);
-    if (isByte) at += 2;
-  }
-  return natives.decode(new Uint8Array(decoded).buffer, false);
+  return spaced.includes("%") ? natives.decode(percentDecoded(spaced).buffer, false) : spaced;
 }
 const encode = (text) =>
   encodeURIComponent(text)

@@ -189,7 +189,9 @@ pub use protocol::trace::{
     TraceHash,
 };
 pub use scenario::answers;
-pub use scenario::conversation::{Conversation, ConversationError, Step as TalkStep, WEBSOCKET};
+pub use scenario::conversation::{
+    CONNECTIONS_MOST, Conversation, ConversationError, Step as TalkStep, WEBSOCKET,
+};
 pub use scenario::limits;
 pub use scenario::script::{
     Expect, Expectation, Failure, Script, ScriptChoices, ScriptError, ScriptFile, ScriptPlace,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use thunderhead_sim::answers::{self, Answers};
-use thunderhead_sim::{ClientRequest, EventKind, Response, Scenario, Time, Trace};
+use thunderhead_sim::{
+    CONNECTIONS_MOST, ClientRequest, EventKind, Response, Scenario, Time, Trace,
+};
 
 use super::connections::{Played, heard};
 use crate::history::{exchanges, streamed};
@@ -102,11 +104,8 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
     orders
 }
 
-/// A client that opened so many connections to say one thing may have given up waiting for an answer, and what it was
-/// told by then is another matter in each run.
-const CONNECTIONS_MOST: usize = 4;
-
-/// How many connections a request has led to on which something was said.
+/// How many connections a request has led to on which something was said. A client with many of them may have given up
+/// waiting for an answer, and what it was told by then is another matter in each run.
 fn connections(of: usize, played: &[Played]) -> usize {
     played.iter().filter(|one| one.of == of && !one.said.is_empty()).count()
 }

@@ -14,15 +14,13 @@ use crate::protocol::headers::Headers;
 use crate::protocol::http::{Request, Response, STREAM, WEB_SOCKET};
 use crate::scenario::ClientRequest;
 use crate::scenario::answers::Unfilled;
-use crate::scenario::conversation::{Conversation, Step};
+use crate::scenario::conversation::{CONNECTIONS_MOST, Conversation, Step};
 use crate::values::body::Body;
 
 /// How long a client waits before it tries again.
 const BACKOFF: Duration = Duration::from_secs(1);
 /// How long a client waits for a message before it takes the connection for lost.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A client that was not answered on so many connections, none of which was lost, waits no longer.
-const UNANSWERED_MOST: u32 = 4;
 /// How long a client reads a body that is streamed, which need not have an end.
 const READS: Duration = Duration::from_secs(30);
 /// How many parts of a body may be on their way or unread before its writer has to wait.
@@ -172,7 +170,7 @@ struct Talk {
     /// The first step that is to be done on the next connection.
     at: usize,
     /// On how many connections it waited for this step's answer in vain.
-    unanswered: u32,
+    unanswered: usize,
 }
 
 impl Talk {
@@ -194,7 +192,7 @@ impl Talk {
                     if answered == Ok(false) {
                         env.world().state().drop_end(end);
                         self.unanswered += 1;
-                        return self.unanswered == UNANSWERED_MOST;
+                        return self.unanswered == CONNECTIONS_MOST;
                     }
                     self.unanswered = 0;
                     answered.map(|_| self.at = at + 1)

@@ -5,8 +5,9 @@
 //! cargo run --release -p thunderhead-serve --example load -- 200000 20000 /tmp/load
 //! ```
 //!
-//! The arguments are how many uploads there are, under how many names, and a folder, which must not exist. With fewer
-//! names than uploads pictures are replaced, so that what is stored stops growing.
+//! The arguments are how many uploads there are, under how many names, and a folder, which must not exist. Each name is
+//! uploaded once before, so that every measured upload replaces a picture: what is stored does not grow, and all tenths
+//! have the same work.
 //!
 //! ```sh
 //! cargo run --release -p thunderhead-serve --example load -- median 300 /tmp/median
@@ -30,6 +31,10 @@ use std::time::{Duration, Instant};
 use client::Client;
 use thunderhead::systems;
 use thunderhead_serve::{Commits, Config, Stop};
+
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const CONNECTIONS: usize = 32;
 const BYTES: usize = 20_000;
@@ -108,12 +113,14 @@ impl Server {
 fn measure(uploads: usize, names: usize, data: &Path) {
     assert!(!data.exists(), "{} exists already", data.display());
     let mut server = Server::start(data);
+    load(server.address, 0..names, names);
     println!("{:>10} {:>10} {:>10} {:>10}", "uploads", "per second", "MiB", "CPU ms");
     let tenth = uploads / 10;
     let mut rates = Vec::new();
     for part in 0..10 {
         let (started, worked) = (Instant::now(), server.processor());
-        load(server.address, part * tenth..(part + 1) * tenth, names);
+        let first = names + part * tenth;
+        load(server.address, first..first + tenth, names);
         let rate = tenth as u128 * 1_000 / started.elapsed().as_millis().max(1);
         let (uploads, worked) = ((part + 1) * tenth, server.processor() - worked);
         println!("{uploads:>10} {rate:>10} {:>10} {worked:>10}", server.memory());

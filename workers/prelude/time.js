@@ -63,8 +63,18 @@ export function inUse() {
 
 const isGone = () => uses === 0 && now() - lastUse > IDLE_MS;
 
+// A callback runs in the frame in which it was asked for.
+const inFrame = (callback) => {
+  const frame = natives.frame();
+  return (...args) => {
+    natives.enterFrame(frame);
+    callback(...args);
+  };
+};
+
 export function setTimeout(callback, delay, ...args) {
-  return beginCancellable("sleep", milliseconds(delay), () => isGone() || callback(...args));
+  const fired = inFrame(callback);
+  return beginCancellable("sleep", milliseconds(delay), () => isGone() || fired(...args));
 }
 
 // An id is a number, or an object that becomes one.
@@ -75,7 +85,8 @@ export const clearImmediate = clearTimeout;
 
 const intervals = new Map();
 
-export function setInterval(callback, delay, ...args) {
+export function setInterval(given, delay, ...args) {
+  const callback = inFrame(given);
   const begun = () => beginCancellable("sleep", Math.max(1, milliseconds(delay)), fired);
   const again = () => void (intervals.has(first) && intervals.set(first, begun()));
   const fired = () => {

@@ -78,6 +78,11 @@ impl Code {
         &self.bindings
     }
 
+    /// Whether the program imports it, or the prelude does on its behalf.
+    pub fn has_module(&self, name: &str) -> bool {
+        self.modules.contains_key(name)
+    }
+
     /// A module of it, for a context whose runtime has its loader.
     pub fn module<'js>(
         &self,

@@ -14,6 +14,7 @@ use rquickjs::{ArrayBuffer, Context, Ctx, Function, Object, Persistent, Runtime,
 use crate::arena::{Arena, ArenaAllocator};
 use crate::code::{self, Booter, Code};
 use crate::failure::Thrown;
+use crate::frame;
 use crate::host::Host;
 use crate::natives;
 use crate::pump::{Answer, Pump};
@@ -112,12 +113,16 @@ impl Isolate {
         }
         let before = host.running.replace(Some(pump.clone()));
         host.checks.set(0);
-        let result = self.core().with(|ctx, hooks| {
-            let result = work(ctx, hooks);
-            let result = result.map_err(|error| Thrown::new(self.core().code.describe(ctx, error)));
-            drain(ctx, host);
-            result
-        });
+        let entered = || {
+            self.core().with(|ctx, hooks| {
+                let result = work(ctx, hooks);
+                let result =
+                    result.map_err(|error| Thrown::new(self.core().code.describe(ctx, error)));
+                drain(ctx, host);
+                result
+            })
+        };
+        let result = frame::outermost(entered);
         if self.core().arena.is_exhausted() {
             host.condemn(EXCEEDED_MEMORY);
         }
@@ -228,6 +233,9 @@ impl Core {
         runtime.set_loader(Booter(code.clone()), Booter(code.clone()));
         let host = Rc::new(Host::of(code));
         watch(&runtime, &host);
+        if code.has_module("node:async_hooks") {
+            frame::follow(&runtime);
+        }
         let context = Context::custom::<Language>(&runtime).map_err(|error| error.to_string())?;
         let hooks = context.with(|ctx| {
             let hooks = evaluate(&ctx, code, &host);

@@ -49,6 +49,7 @@ mod environment;
 mod esbuild;
 mod failure;
 mod files;
+mod frame;
 mod host;
 mod invocation;
 mod isolate;

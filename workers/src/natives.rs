@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use rquickjs::{Ctx, Object, Result};
 
+use crate::frame;
 use crate::host::Host;
 
 /// The name under which the prelude finds them.
@@ -29,6 +30,7 @@ pub fn install(ctx: &Ctx<'_>, host: &Rc<Host>) -> Result<()> {
     invocation::install(ctx, host, &natives)?;
     storage::install(ctx, host, &natives)?;
     socket::install(ctx, host, &natives)?;
+    frame::install(ctx, &natives)?;
     ctx.globals().set(NAME, natives)
 }
 

@@ -1,61 +1,46 @@
-// `node:async_hooks`. A store follows the calls of `then`, and what is bound to it. The engine does not tell which call an
-// `await` goes on with, so behind one the stores are those with which `run` was called last in the invocation, until what
-// that returned is settled.
+// `node:async_hooks`. A store belongs to a frame, which code inherits from the code that asked for it: by calling it, by
+// `then` or `await`, or by a timer. `frame.rs` says how.
 import natives from "thunderhead:natives";
 
-const NONE = new Map();
-// The stores of what runs now, by their storages, where that is known.
-let current;
-// The others, by invocation.
-const lasting = new Map();
-const here = () => natives.invocation();
-const stores = () => current ?? lasting.get(here()) ?? NONE;
+// The stores of each frame, by their storages.
+const frames = [new Map()];
+const stores = () => frames[natives.frame()];
 
-// Calls `work` with these stores. They stay until what it returns is settled.
+// The number of a frame like the present one, but with this store.
+const framed = (storage, store) => frames.push(new Map(stores()).set(storage, store)) - 1;
+
 function within(frame, work, self, args) {
-  const [before, invocation] = [current, here()];
-  const last = lasting.get(invocation);
-  const restore = () => (last === undefined ? lasting.delete(invocation) : lasting.set(invocation, last));
-  lasting.set(invocation, frame);
-  current = frame;
-  let result;
+  const before = natives.enterFrame(frame);
   try {
-    result = work.apply(self, args);
-  } catch (error) {
-    restore();
-    throw error;
+    return work.apply(self, args);
   } finally {
-    current = before;
+    natives.enterFrame(before);
   }
-  // Code that waits for the result goes on after the stores were taken back.
-  if (typeof result?.then === "function") return Promise.resolve(result).finally(restore);
-  restore();
-  return result;
 }
 
-const { then } = Promise.prototype;
-const following = (work, frame) =>
-  typeof work !== "function"
-    ? work
-    : function (value) {
-        const before = current;
-        current = frame;
-        try {
-          return work(value);
-        } finally {
-          current = before;
-        }
-      };
-const follow = {
-  then(fulfilled, rejected) {
-    if (current === undefined) return then.call(this, fulfilled, rejected);
-    return then.call(this, following(fulfilled, current), following(rejected, current));
+// Whoever adds a reaction to a promise asks first for its constructor, `await` included. A reaction that is added here
+// runs directly before that one.
+const { prototype } = Promise;
+const { then } = prototype;
+let isFollowing = false;
+Object.defineProperty(prototype, "constructor", {
+  configurable: true,
+  get() {
+    if (isFollowing || this === prototype || !(this instanceof Promise)) return Promise;
+    isFollowing = true;
+    const frame = natives.frame();
+    const enter = () => void natives.enterFrame(frame);
+    then.call(this, enter, enter);
+    isFollowing = false;
+    return Promise;
   },
-};
-Object.defineProperty(Promise.prototype, "then", { value: follow.then, writable: true, configurable: true });
+  set(value) {
+    Object.defineProperty(this, "constructor", { value, writable: true, configurable: true, enumerable: true });
+  },
+});
 
 function bound(work) {
-  const frame = stores();
+  const frame = natives.frame();
   return function (...args) {
     return within(frame, work, this, args);
   };
@@ -72,18 +57,17 @@ export class AsyncLocalStorage {
     return all.has(this) ? all.get(this) : this.#otherwise;
   }
   run(store, work, ...args) {
-    return within(new Map(stores()).set(this, store), work, undefined, args);
+    if (typeof work !== "function") throw new TypeError("Failed to execute 'run' on 'AsyncLocalStorage': parameter 2 is not of type 'function'.");
+    return within(framed(this, store), work, undefined, args);
   }
   exit(work, ...args) {
     return this.run(undefined, work, ...args);
   }
-  enterWith(store) {
-    const frame = new Map(stores()).set(this, store);
-    if (current) current = frame;
-    lasting.set(here(), frame);
+  enterWith() {
+    throw new Error("asyncLocalStorage.enterWith() is not implemented");
   }
   disable() {
-    this.enterWith(undefined);
+    throw new Error("asyncLocalStorage.disable() is not implemented");
   }
   static bind(work) {
     return bound(work);

@@ -29,6 +29,7 @@ mod second_series;
 mod services;
 mod shapes;
 mod sockets;
+mod stores;
 mod stream_rules;
 mod streams;
 mod support;

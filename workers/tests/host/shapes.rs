@@ -70,32 +70,6 @@ fn a_wait_ends_with_its_signal() {
 }
 
 #[test]
-fn a_store_follows_calls_of_then_and_what_is_bound_to_it() {
-    let source = "import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
-      const storage = new AsyncLocalStorage();
-      const read = () => storage.getStore() ?? null;
-      export default { async fetch() {
-        const each = await Promise.all(['a', 'b', 'c'].map((name, at) => storage.run(name, () => scheduler.wait(10 - 3 * at).then(() => Promise.resolve()).then(read))));
-        const bound = storage.run('bound', () => AsyncLocalStorage.bind(read))();
-        const snapshot = storage.run('snapshot', () => AsyncLocalStorage.snapshot())(read);
-        const resource = storage.run('resource', () => new AsyncResource('mine')).runInAsyncScope(read);
-        const timer = await storage.run('timer', () => new Promise((resolve) => setTimeout(() => resolve(read()), 1)));
-        const awaited = await storage.run('awaited', async () => { await scheduler.wait(1); return read(); });
-        const microtask = await storage.run('microtask', () => new Promise((resolve) => queueMicrotask(() => resolve(read()))));
-        let open; const gate = new Promise((resolve) => (open = resolve));
-        const waiting = storage.run('waiting', () => gate.then(read)); storage.run('other', () => open());
-        return Response.json([each, bound, snapshot, resource, timer, awaited, microtask, await waiting, read(), storage.run('in', () => storage.exit(read)), new AsyncLocalStorage({ defaultValue: 4 }).getStore()]);
-      } };";
-    let run = play(&load(NODE, source).unwrap(), &[("GET", "/", "")]);
-    assert_eq!(
-        answers(&run),
-        [
-            r#"200 [["a","b","c"],"bound","snapshot","resource","timer","awaited","microtask","waiting",null,null,4]"#
-        ]
-    );
-}
-
-#[test]
 fn a_listener_is_found_behind_the_empty_default_export_of_a_bundler() {
     let source = "addEventListener('fetch', (event) => event.respondWith(new Response('heard')));\nexport default {};";
     let run = play(&load(r#""name": "web""#, source).unwrap(), &[("GET", "/", "")]);

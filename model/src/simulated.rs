@@ -45,7 +45,8 @@ pub fn load(choice: Choice, on_progress: OnProgress) -> Result<Model, Error> {
 /// A loaded network as a simulated system asks it, on any number of threads. The same bytes are looked at once.
 ///
 /// They are remembered as they are: to compare a few pictures takes a tenth of the time of the hash of one, which
-/// `Memo` computes, and that would be a tenth of a short run.
+/// `Memo` computes, and that would be a tenth of a short run. A picture in a file, which only a server has, is not
+/// remembered: its bytes would be held.
 pub fn model(classifier: Classifier) -> Model {
     let info = classifier.info();
     let numbers = match info.kernel {
@@ -57,15 +58,19 @@ pub fn model(classifier: Classifier) -> Model {
     let (details, seen) = (details(info), Mutex::new(BTreeMap::<Body, Answer>::new()));
     Model::new(Choice::Resnet50(numbers), &details, pictures.into(), move |picture| {
         let known = || seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = known().get(picture) {
+        let is_at_hand = picture.at_hand().is_some();
+        if is_at_hand && let Some(answer) = known().get(picture) {
             return answer.clone();
         }
         // Nothing is locked while the network runs. Two threads may then ask it the same, which changes nothing.
-        let answer = match classifier.classify(picture.bytes()) {
+        let answer = match classifier.classify(&picture.look()) {
             Ok(labels) => Ok(labels.iter().map(label).collect()),
             Err(Error::Image(_)) => Err(ai::Error::service(INVALID)),
             Err(other) => panic!("the network has failed: {other}"),
         };
+        if !is_at_hand {
+            return answer;
+        }
         let mut known = known();
         if known.len() >= REMEMBERED {
             known.clear();

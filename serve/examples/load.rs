@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 use client::Client;
 use thunderhead::systems;
-use thunderhead_serve::{Commits, Config, Stop};
+use thunderhead_serve::{Commits, Config, Outside, Stop};
 
 /// As in the program.
 #[global_allocator]
@@ -63,6 +63,7 @@ fn run(data: &Path) {
         listen: "127.0.0.1:0".parse().unwrap(),
         user: Some("ann@acme".parse().unwrap()),
         tells: false,
+        outside: Outside::REAL,
         commits: Commits::Together,
         mistake: None,
         halt: None,

@@ -19,6 +19,7 @@ use crate::data::{Data, DataError};
 use crate::eyes::Eyes;
 use crate::journal::{Answer, Batch, Journal, Leaving, WriteError};
 use crate::metrics::Metrics;
+use crate::outside::Errands;
 use crate::shelf::Disk;
 use crate::socket::Caller;
 use crate::{Commits, Config, Mistake, ServeError, Stop, Surroundings};
@@ -46,8 +47,8 @@ pub enum Input {
     Said(u32, Body),
     /// It is gone.
     HungUp(u32),
-    /// A picture has been looked at.
-    Seen,
+    /// Something has come of what others were given to do.
+    Done,
     Stop(Stop),
 }
 
@@ -73,11 +74,12 @@ impl Cell {
         let wake = {
             let inputs = inputs.clone();
             // When there is no room, the cell is awake.
-            move || drop(inputs.try_send(Input::Seen))
+            move || drop(inputs.try_send(Input::Done))
         };
         let thread = std::thread::spawn(move || {
-            let eyes = Some(Eyes::open(wake));
-            let node = Node::new(config, Surroundings::REAL, eyes, data, metrics, changed)?;
+            let errands = Errands::open(config.outside, wake.clone()).map_err(unwritten)?;
+            let others = Others { eyes: Eyes::open(wake), errands };
+            let node = Node::new(config, Surroundings::REAL, Some(others), data, metrics, changed)?;
             // The thread that started this has waited for it until now.
             let _ = ready.send(());
             let ended = node.on_threads(taken);
@@ -119,12 +121,18 @@ pub fn channel() -> (Sender<Input>, Receiver<Input>) {
     mpsc::channel(WAITING_MOST)
 }
 
+/// Those who are given what takes time, so that the engine goes on meanwhile.
+pub struct Others {
+    eyes: Eyes,
+    errands: Errands,
+}
+
 /// An engine with its directory.
 pub struct Node {
     config: Config,
     around: Surroundings,
-    /// None when the engine looks at pictures itself.
-    eyes: Option<Eyes>,
+    /// None when the engine does everything itself, and the world outside is a simulated one.
+    others: Option<Others>,
     machine: Machine,
     data: Data,
     /// The number of the last changes that the journal has written.
@@ -138,7 +146,7 @@ impl Node {
     pub fn new(
         config: Config,
         around: Surroundings,
-        eyes: Option<Eyes>,
+        others: Option<Others>,
         data: Data,
         metrics: Arc<Metrics>,
         changed: watch::Sender<u64>,
@@ -149,15 +157,15 @@ impl Node {
             Some(Mistake::AnswersEarly) | None => None,
         };
         let (entropy, salt, tells) = (around.entropy()?, data.salt, config.tells);
-        let gives_away = eyes.is_some();
-        let settings = MachineConfig { entropy, salt, tells, gives_away, flaw };
+        let (gives_away, reaches) = (others.is_some(), others.is_some());
+        let settings = MachineConfig { entropy, salt, tells, gives_away, reaches, flaw };
         let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
         let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
         machine.read_with(&disk);
         data.restore(&mut machine)?;
         machine.recover(around.now());
         let on_disk = AtomicU64::new(0);
-        Ok(Node { config, around, eyes, machine, data, on_disk, metrics, changed })
+        Ok(Node { config, around, others, machine, data, on_disk, metrics, changed })
     }
 
     /// Drives the engine until it is stopped, with the journal on another thread.
@@ -198,7 +206,7 @@ impl Node {
         let ticks = Ticks {
             machine: &self.machine,
             around: self.around,
-            eyes: self.eyes.as_ref(),
+            others: self.others.as_ref(),
             most: if each { 1 } else { EVENTS_MOST },
             batches,
             on_disk: &self.on_disk,
@@ -231,8 +239,8 @@ fn unwritten(why: impl ToString) -> ServeError {
 struct Ticks<'a> {
     machine: &'a Machine,
     around: Surroundings,
-    /// None when the engine looks at pictures itself.
-    eyes: Option<&'a Eyes>,
+    /// None when the engine does everything itself.
+    others: Option<&'a Others>,
     /// How many events a tick has at most.
     most: usize,
     batches: Sender<Batch>,
@@ -247,18 +255,20 @@ impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
     async fn run(self, mut inputs: Receiver<Input>) -> bool {
         let leaving = Rc::new(RefCell::new(Vec::new()));
-        let (mut stop, mut looking) = (None, 0);
+        let (mut stop, mut looking, mut asking) = (None, 0, 0);
         // The time of the machine never goes back, though the wall clock may have.
         let mut ahead = self.machine.now() - self.around.now();
         loop {
             self.machine.written(self.on_disk.load(Acquire));
             let now = self.around.now() + ahead;
             let next = self.machine.advance(now, self.most);
-            for inference in self.machine.take_inferences() {
-                if let Some(eyes) = self.eyes {
-                    eyes.look(inference);
-                    looking += 1;
-                }
+            if let Some(Others { eyes, errands }) = self.others {
+                let (pictures, requests) =
+                    (self.machine.take_inferences(), self.machine.take_outbound());
+                looking += pictures.len();
+                asking += requests.len();
+                pictures.into_iter().for_each(|picture| eyes.look(picture));
+                requests.into_iter().for_each(|request| errands.send(request));
             }
             let mut batch = Batch { changes: self.machine.take_changes(), leaving: leaving.take() };
             if self.answers_early {
@@ -275,8 +285,8 @@ impl Ticks<'_> {
                 Some(_) => return self.machine.is_at_rest(),
                 None => {}
             }
-            // What is being looked at would seem to take all the time that is passed over.
-            if let (Some(_), Some(at), 0) = (stop, next, looking) {
+            // What others are doing would seem to take all the time that is passed over.
+            if let (Some(_), Some(at), 0) = (stop, next, looking + asking) {
                 ahead += at - now;
             }
             let wait = next.map_or(IDLE, |at| at - (self.around.now() + ahead));
@@ -302,9 +312,15 @@ impl Ticks<'_> {
                     other => self.take(other, &leaving),
                 }
             }
-            for inferred in self.eyes.into_iter().flat_map(Eyes::seen) {
-                self.machine.answer(inferred);
-                looking -= 1;
+            if let Some(Others { eyes, errands }) = self.others {
+                for inferred in eyes.seen() {
+                    self.machine.answer(inferred);
+                    looking -= 1;
+                }
+                for arrived in errands.done() {
+                    self.machine.arrived(arrived);
+                    asking -= 1;
+                }
             }
         }
     }
@@ -313,7 +329,7 @@ impl Ticks<'_> {
     fn take(&self, input: Input, leaving: &Rc<RefCell<Vec<Leaving>>>) {
         let leaving = leaving.clone();
         match input {
-            Input::Seen | Input::Stop(_) => {}
+            Input::Done | Input::Stop(_) => {}
             Input::Request(request, client) => self.machine.request(request, move |answer| {
                 leaving.borrow_mut().push(Leaving::Answer(client, answer));
             }),

@@ -1,6 +1,6 @@
 //! A stream of events that says that something was committed, for a page that then looks again.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hyper::body::{Body, Bytes, Frame};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::{mpsc, watch};
 
-use crate::edge::Sent;
+use crate::departures::Sent;
 
 /// A page hears of changes at most so often.
 const PACE: Duration = Duration::from_millis(100);
@@ -22,7 +22,7 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 pub fn stream(changes: watch::Receiver<u64>, closed: watch::Receiver<bool>) -> Response<Sent> {
     let (lines, receiver) = mpsc::channel(1);
     tokio::spawn(tell(changes, closed, lines));
-    let mut response = Response::new(Lines(receiver).boxed());
+    let mut response = Response::new(Lines(receiver).boxed_unsync());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     response
 }
@@ -55,12 +55,12 @@ struct Lines(mpsc::Receiver<String>);
 
 impl Body for Lines {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         self.0.poll_recv(cx).map(|line| line.map(|line| Ok(Frame::data(Bytes::from(line)))))
     }
 }

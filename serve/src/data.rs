@@ -4,6 +4,7 @@
 //! DATA/LOCK       held by the process that serves
 //! DATA/cloud.db   SQLite: meta, row, body, file, ended, later, image, turn, history
 //! DATA/bodies/    the bytes of the largest objects
+//! DATA/arriving/  bodies that are not whole yet, or of which nobody knows yet what becomes of them
 //! DATA/images/    large databases as a whole
 //! ```
 
@@ -17,6 +18,7 @@ use std::rc::Rc;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use thunderhead_sim::{Body, JsonlReader, Machine, Shelf, Time, Trace, hex};
 
+use crate::arrivals;
 use crate::files::{Files, Written};
 use crate::shelf::Disk;
 
@@ -115,6 +117,7 @@ impl Data {
         files.sweep(&numbers(&db, "select number from file")?).map_err(unwritable)?;
         let images = numbers(&db, "select file from image where file is not null")?;
         files.sweep_images(&images).map_err(unwritable)?;
+        arrivals::sweep(path).map_err(unwritable)?;
         let salt = meta(&db, "salt")?
             .parse()
             .map_err(|_| DataError::Damaged("the salt is no number".into()))?;

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -22,13 +21,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::{sleep, timeout};
 
+use crate::arrivals::Arrivals;
 use crate::cell::Input;
 use crate::changes;
+use crate::departures::{self, Sent};
 use crate::gate::{self, Refused};
 use crate::headers;
 use crate::history::{self, Upload};
 use crate::metrics::Metrics;
+use crate::patience::Patient;
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
 use crate::socket::{self, SOCKETS};
@@ -36,19 +39,24 @@ use crate::{Config, Stop, Surroundings};
 
 /// How many connections are served at a time. Others wait in the queue of the operating system.
 const CONNECTIONS: usize = 512;
-/// How many bytes of bodies are held at a time, in KiB.
-const BUFFERED_KIB: usize = 256 << 10;
+/// How many bodies are collected at a time. Others wait.
+const COLLECTED: usize = 1_024;
+/// How many bytes of an answer a connection may hold beside the piece that is being read.
+const UNSENT: usize = 128 << 10;
+/// The most bytes with which one signs in.
+const SIGN_IN_MOST: usize = 4 << 10;
+/// How long it takes until one tries again to take connections when there is no room for them.
+const FULL: Duration = Duration::from_millis(50);
 /// How long a client may take for the head of a request, and for its body.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 const BODY_TIME: Duration = Duration::from_secs(60);
 /// How long those who are being answered are waited for at the end.
 const GRACE: Duration = Duration::from_secs(10);
 
+const TOO_SLOW: Refused = (StatusCode::REQUEST_TIMEOUT, "the body came too slowly");
+
 /// Clients talk to agents here; the name of one follows.
 const AGENTS: &str = "/agents/organization/";
-
-/// What is sent to a client.
-pub type Sent = BoxBody<Bytes, Infallible>;
 
 /// The edge, shared by all connections.
 pub struct Edge {
@@ -61,7 +69,8 @@ pub struct Edge {
     around: Surroundings,
     /// Counts the commits.
     changes: watch::Receiver<u64>,
-    buffered: Semaphore,
+    collected: Semaphore,
+    arrivals: Arrivals,
     sockets: Arc<Semaphore>,
     /// The directory with the history, if there is one that the page can show.
     told: Option<PathBuf>,
@@ -79,7 +88,7 @@ impl Edge {
         changes: watch::Receiver<u64>,
     ) -> Edge {
         let (listen, system) = (config.listen, config.system.name.to_string());
-        let (site, buffered) = (site::of(&system), Semaphore::new(BUFFERED_KIB));
+        let site = site::of(&system);
         let told = (config.tells && site.tells).then(|| config.data.clone());
         Edge {
             listen,
@@ -90,7 +99,8 @@ impl Edge {
             inputs,
             around,
             changes,
-            buffered,
+            collected: Semaphore::new(COLLECTED),
+            arrivals: Arrivals::of(&config.data, around),
             sockets: Arc::new(Semaphore::new(SOCKETS)),
             told,
             reading: Arc::new(Semaphore::new(1)),
@@ -126,7 +136,11 @@ impl Edge {
                 _ = failed.wait_for(|failed| *failed) => break Stop::Soon,
                 accepted = accepted => accepted,
             };
-            let Ok(stream) = accepted else { continue };
+            let Ok(stream) = accepted else {
+                // The process has as many files open as it may.
+                sleep(FULL).await;
+                continue;
+            };
             let (edge, closed) = (edge.clone(), closed.clone());
             edge.metrics.connections.fetch_add(1, Relaxed);
             let service = {
@@ -138,9 +152,11 @@ impl Edge {
             };
             let mut builder = Builder::new(TokioExecutor::new());
             builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
+            builder.http1().max_buf_size(UNSENT);
             builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64);
-            let connection =
-                builder.serve_connection_with_upgrades(TokioIo::new(stream), service).into_owned();
+            builder.http2().max_send_buf_size(UNSENT);
+            let stream = TokioIo::new(Patient::new(stream));
+            let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // A connection that breaks is the client's affair.
@@ -157,7 +173,7 @@ impl Edge {
             // Those who listen on sockets have heard that it ends.
             closing.closed().await;
         };
-        drop(tokio::time::timeout(GRACE, ended).await);
+        drop(timeout(GRACE, ended).await);
         how
     }
 
@@ -304,7 +320,12 @@ impl Edge {
         request: Request<Incoming>,
         seconds: u64,
     ) -> Result<Response<Sent>, Refused> {
-        let body = self.body(request).await?;
+        let limited = Limited::new(request.into_body(), SIGN_IN_MOST).collect();
+        let body = match timeout(BODY_TIME, limited).await {
+            Ok(Ok(collected)) => collected.to_bytes(),
+            Ok(Err(_)) => return Err((StatusCode::BAD_REQUEST, "this is no name with a key")),
+            Err(_) => return Err(TOO_SLOW),
+        };
         let given: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
         let field = |name: &str| given[name].as_str().unwrap_or_default();
         Ok(match self.sessions.sign_in(field("user"), field("key"), seconds) {
@@ -317,20 +338,11 @@ impl Edge {
         })
     }
 
-    /// Reads a whole body, within the limits of time and size.
-    async fn body(&self, request: Request<Incoming>) -> Result<Bytes, Refused> {
-        let most = gate::length(request.headers()).unwrap_or(gate::BODY_MOST);
-        let kib = u32::try_from(most / 1_024 + 1).unwrap_or(u32::MAX);
-        let _held = self.buffered.acquire_many(kib).await;
-        let limited = Limited::new(request.into_body(), most as usize);
-        match tokio::time::timeout(BODY_TIME, limited.collect()).await {
-            Ok(Ok(collected)) => Ok(collected.to_bytes()),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                Err((StatusCode::PAYLOAD_TOO_LARGE, gate::TOO_LARGE))
-            }
-            Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the body ended early")),
-            Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the body came too slowly")),
-        }
+    /// Collects a whole body, within the limits of time and size.
+    async fn body(&self, request: Request<Incoming>) -> Result<sim::Body, Refused> {
+        let _permit = self.collected.acquire().await;
+        let collected = timeout(BODY_TIME, self.arrivals.collect(request.into_body())).await;
+        collected.unwrap_or(Err(TOO_SLOW))
     }
 
     /// Asks the system.
@@ -343,7 +355,7 @@ impl Edge {
         let path = self.told(request.uri(), user);
         let method = request.method().to_string();
         let headers = headers::told(request.headers());
-        let body = sim::Body::from(self.body(request).await?.to_vec());
+        let body = self.body(request).await?;
         let asked = sim::Request { headers, ..sim::Request::new(&method, &path, body) };
         let (client, answer) = oneshot::channel();
         self.inputs.try_send(Input::Request(asked, client)).map_err(|error| match error {
@@ -353,7 +365,7 @@ impl Edge {
             TrySendError::Closed(_) => (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
         })?;
         match answer.await {
-            Ok(Ok(response)) => Ok(sent(&response)),
+            Ok(Ok(response)) => Ok(sent(&response, self.around)),
             Ok(Err(error)) => {
                 let why = json!({ "path": path, "why": error.to_string() });
                 (self.around.say)("error", "failed", &why);
@@ -377,7 +389,7 @@ impl Edge {
 }
 
 fn text(status: StatusCode, kind: &'static str, text: String) -> Response<Sent> {
-    let mut response = Response::new(Full::new(Bytes::from(text)).boxed());
+    let mut response = Response::new(departures::whole(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
@@ -391,10 +403,9 @@ fn with_cookie(mut response: Response<Sent>, cookie: &str) -> Response<Sent> {
 }
 
 /// A response of the system as it goes over the wire.
-fn sent(response: &sim::Response) -> Response<Sent> {
-    let body = response.body.bytes();
-    let mut sent = Response::new(Full::new(Bytes::copy_from_slice(body)).boxed());
+fn sent(response: &sim::Response, around: Surroundings) -> Response<Sent> {
+    let mut sent = Response::new(departures::sent(&response.body, around));
     *sent.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
-    *sent.headers_mut() = headers::sent(&response.headers, body);
+    *sent.headers_mut() = headers::sent(&response.headers, &response.body);
     sent
 }

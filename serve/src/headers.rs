@@ -2,7 +2,7 @@
 
 use hyper::HeaderMap;
 use hyper::header::{self, HeaderName, HeaderValue};
-use thunderhead_sim::{Headers, STREAM, WEB_SOCKET};
+use thunderhead_sim::{Body, Headers, STREAM, WEB_SOCKET};
 
 /// Headers of one connection, and those that HTTP derives from the message itself.
 const OF_THE_CONNECTION: [&str; 12] = [
@@ -53,12 +53,24 @@ pub fn told(headers: &HeaderMap) -> Headers {
     pairs.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()
 }
 
+/// Whether a header of the system's goes to a host outside.
+pub fn passes_out(name: &str) -> bool {
+    name == "host" || !OF_THE_CONNECTION.contains(&name)
+}
+
+/// The headers of the answer of a host outside as the system is told them.
+pub fn heard(headers: &HeaderMap) -> Headers {
+    let pairs = headers.iter().filter(|(name, _)| !OF_THE_CONNECTION.contains(&name.as_str()));
+    pairs.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect()
+}
+
 /// The headers of an answer of the system as a client is sent them.
-pub fn sent(headers: &Headers, body: &[u8]) -> HeaderMap {
+pub fn sent(headers: &Headers, body: &Body) -> HeaderMap {
     let mut sent = HeaderMap::new();
-    let kind = match body.first() {
-        Some(b'{' | b'[') => "application/json",
-        _ => "text/plain; charset=utf-8",
+    let kind = match body.at_hand().map(<[u8]>::first) {
+        Some(Some(b'{' | b'[')) => "application/json",
+        Some(_) => "text/plain; charset=utf-8",
+        None => "application/octet-stream",
     };
     sent.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     sent.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
@@ -117,14 +129,14 @@ mod tests {
     fn an_answer_says_nothing_of_the_connection_and_may_be_kept_if_it_has_an_etag() {
         let given: Headers =
             [("transfer-encoding", "chunked"), ("content-length", "9")].into_iter().collect();
-        let mut plain = sent(&given, b"{}");
+        let mut plain = sent(&given, &Body::from("{}"));
         add(&mut plain);
         assert_eq!(plain.get("content-type").unwrap(), "application/json");
         assert_eq!(plain.get("cache-control").unwrap(), "no-store");
         assert!(!plain.contains_key("transfer-encoding") && !plain.contains_key("content-length"));
         let given: Headers =
             [("etag", "\"1\""), ("content-type", "text/html")].into_iter().collect();
-        let mut kept = sent(&given, b"<script>");
+        let mut kept = sent(&given, &Body::from("<script>"));
         add(&mut kept);
         assert_eq!(kept.get("content-type").unwrap(), "text/html");
         assert_eq!(kept.get("cache-control").unwrap(), "private, no-cache");

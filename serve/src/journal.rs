@@ -7,11 +7,11 @@ use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
-use thunderhead_sim::{Changes, Error, Heard, Later, Response, Row, Time};
+use thunderhead_sim::{Body, Changes, Error, Heard, Later, Response, Row, Time};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
 
-use crate::files::{Files, Written};
+use crate::files::{Files, LARGE, Written};
 use crate::metrics::Metrics;
 use crate::socket::Caller;
 use crate::{Commits, Halt, When};
@@ -87,7 +87,7 @@ impl Journal<'_> {
     fn write(&mut self, group: &[Batch]) -> Result<(), WriteError> {
         let started = Instant::now();
         let (large, small): (Vec<_>, Vec<_>) =
-            bodies(group).partition(|(_, bytes)| bytes.len() >= LARGE);
+            bodies(group).partition(|(_, body)| body.len() >= LARGE);
         let files = self.files.write(&large)?;
         let images = group.iter().flat_map(|batch| &batch.changes.images);
         let images = images.filter_map(|image| image.file);
@@ -99,8 +99,8 @@ impl Journal<'_> {
         for file in &files {
             put_file(&transaction, file)?;
         }
-        for (number, bytes) in small {
-            put_body(&transaction, number, bytes)?;
+        for (number, body) in small {
+            put_body(&transaction, number, &body.look())?;
         }
         for batch in group {
             rows += put(&transaction, &batch.changes, &mut dead)?;
@@ -226,13 +226,10 @@ impl Batch {
     }
 }
 
-/// The bytes of so many have a file. A file costs two syncs of its own, before that of the commit.
-const LARGE: usize = 64 * 1024;
-
 /// The bytes that are new and are not to be held in memory, by number.
-fn bodies(group: &[Batch]) -> impl Iterator<Item = (u64, &[u8])> {
+fn bodies(group: &[Batch]) -> impl Iterator<Item = (u64, &Body)> {
     let rows = group.iter().flat_map(|batch| &batch.changes.rows);
-    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?.bytes())))
+    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?)))
 }
 
 fn put_body(transaction: &Transaction<'_>, number: u64, bytes: &[u8]) -> rusqlite::Result<()> {
@@ -265,13 +262,8 @@ fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rus
             Some(value) if row.kept_until.is_none() && row.later.is_none() => {
                 let body = row.body.as_ref().filter(|_| row.file.is_none());
                 let file = row.file.map(u64::cast_signed);
-                replace.execute((
-                    row.kind,
-                    &row.key,
-                    value,
-                    body.map(|body| body.bytes()),
-                    file,
-                ))?;
+                let bytes = body.map(Body::look);
+                replace.execute((row.kind, &row.key, value, bytes.as_deref(), file))?;
             }
             _ => drop(delete.execute((row.kind, &row.key))?),
         }

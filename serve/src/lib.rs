@@ -5,26 +5,31 @@
 //! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
 //! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
 //! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
-//! is that of some moment between two ticks, with every host dead. Further threads, the *eyes*, look at pictures.
+//! is that of some moment between two ticks, with every host dead. Further threads, the *eyes*, look at pictures, and one
+//! runs *errands* to hosts outside.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | what drives the engine |
-//! | `eyes.rs` | the threads that look at pictures |
+//! | `eyes.rs`, `outside.rs` | the threads that look at pictures, and the one that asks hosts outside |
 //! | `journal.rs` | what writes |
 //! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
 //! | `surroundings.rs` | the clock and the randomness, or those of a simulation |
 //! | `edge.rs`, `gate.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
+//! | `arrivals.rs`, `departures.rs` | bodies as they come and go, piece by piece |
+//! | `patience.rs` | clients who take nothing of what they are sent |
 //! | `session.rs` | who asks |
 //! | `changes.rs`, `socket.rs` | what pages hear, and what they say to an object |
 //! | `site.rs` | the page of each system |
 //! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |
 
+mod arrivals;
 mod cell;
 mod changes;
 mod data;
+mod departures;
 mod edge;
 mod eyes;
 mod files;
@@ -35,6 +40,8 @@ mod journal;
 mod judge;
 mod log;
 mod metrics;
+mod outside;
+mod patience;
 mod session;
 mod shelf;
 mod site;
@@ -53,6 +60,7 @@ use tokio::sync::watch;
 
 pub use data::{Data, DataError, Identity, Report};
 pub use judge::{Judged, judge};
+pub use outside::Outside;
 pub use session::User;
 pub use surroundings::Surroundings;
 
@@ -71,6 +79,8 @@ pub struct Config {
     pub user: Option<User>,
     /// Whether the history is written, for [`judge`].
     pub tells: bool,
+    /// How hosts outside are found and reached.
+    pub outside: Outside,
     /// When a transaction is committed.
     pub commits: Commits,
     /// A deliberate mistake, with which a test shows that it would be found.

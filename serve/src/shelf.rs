@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
-use thunderhead_sim::{Shelf, Time, message_key};
+use thunderhead_sim::{Body, Shelf, Time, message_key};
 
 use crate::files::Files;
 use crate::log;
@@ -18,14 +18,14 @@ pub struct Disk {
 }
 
 impl Shelf for Disk {
-    fn body(&self, file: u64) -> Option<Vec<u8>> {
+    fn body(&self, file: u64) -> Option<Body> {
         let read = self.in_database(file).map_err(|error| error.to_string());
         let read = match read {
             Ok(None) => self.files.read(file).map_err(|error| {
                 let path = self.files.path(file);
                 format!("{}: {error}", path.display())
             }),
-            read => read.map(Option::unwrap_or_default),
+            read => read.map(|bytes| Body::from(bytes.unwrap_or_default())),
         };
         if let Err(why) = &read {
             log::say("error", "a body cannot be read", &json!({ "number": file, "why": why }));

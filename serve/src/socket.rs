@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Version};
@@ -23,7 +22,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
 use crate::cell::Input;
-use crate::edge::Sent;
+use crate::departures::{self, Sent};
 use crate::gate::Refused;
 
 /// How many sockets are open at a time.
@@ -94,7 +93,7 @@ pub async fn open(
     });
     let silent = (StatusCode::SERVICE_UNAVAILABLE, "the system does not answer; try again");
     is_open.await.map_err(|_| silent)?;
-    let mut response = Response::new(Empty::new().boxed());
+    let mut response = Response::new(departures::whole(""));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));

@@ -1,5 +1,6 @@
 //! What a server takes from its surroundings besides a directory and a network. A simulation has others.
 
+use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -17,6 +18,8 @@ pub struct Surroundings {
     pub random: fn() -> Result<u64, String>,
     /// How long a disk that is simulated takes before a transaction is on it, and then until it says so.
     pub disk: fn() -> [Duration; 2],
+    /// Whether others go on meanwhile, on threads of their own, while somebody waits for a disk.
+    pub has_threads: bool,
     /// Says what has happened: how grave it is, in a word or two, and with which particulars.
     pub say: fn(&str, &str, &Value),
 }
@@ -28,12 +31,24 @@ impl Surroundings {
         random,
         // A real disk takes the time of the thread that writes.
         disk: || [Duration::ZERO; 2],
+        has_threads: true,
         say: log::say,
     };
 
     /// The time as the engine counts it: in milliseconds since the beginning of 2026.
     pub(crate) fn now(&self) -> Time {
         Time::from_ms((self.unix_ms)().saturating_sub(EPOCH_MS))
+    }
+
+    /// Does something that may wait for the disk.
+    pub(crate) async fn beside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        match self.has_threads {
+            true => tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?,
+            false => work(),
+        }
     }
 
     pub(crate) fn entropy(&self) -> Result<u64, DataError> {

@@ -86,7 +86,7 @@ fn nothing_acknowledged_is_lost_with_what_was_not_synced() {
 #[test]
 fn a_body_that_is_not_synced_is_found() {
     let name = "a_body_that_is_not_synced_is_found";
-    let power = Power::Fails { unsynced: Some("/bodies/0/") };
+    let power = Power::Fails { unsynced: Some("/bodies/0/:/arriving/") };
     let found = run_with(name, 0, Commits::Together, None, power);
     assert!(
         found.wrong.iter().any(|wrong| wrong.contains("was acknowledged")),

@@ -23,6 +23,7 @@ pub mod live;
 pub(crate) mod logs;
 pub mod objects;
 pub(crate) mod outages;
+pub mod outbound;
 pub(crate) mod poll;
 pub(crate) mod queueing;
 pub(crate) mod repeats;

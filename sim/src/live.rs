@@ -15,6 +15,7 @@ use crate::engine::ids::{HostId, SocketId};
 use crate::engine::inference::{Inference, Inferred};
 use crate::engine::kept::Changes;
 use crate::engine::live::{Flaw, Live};
+use crate::engine::outbound::{Arrived, Outbound};
 use crate::engine::restore::RestoreError;
 use crate::engine::world::World;
 use crate::protocol::http::{Request, Response};
@@ -37,6 +38,8 @@ pub struct MachineConfig {
     pub tells: bool,
     /// Whether pictures are given away by [`Machine::take_inferences`] instead of being looked at in the engine.
     pub gives_away: bool,
+    /// Whether requests to hosts outside are given away by [`Machine::take_outbound`], and no such host is simulated.
+    pub reaches: bool,
     /// A deliberate mistake, for tests.
     pub flaw: Option<Flaw>,
 }
@@ -105,6 +108,7 @@ impl Machine {
         let scenario = Scenario { salt: config.salt, ..Scenario::default() };
         let mut live = Live::new(config.entropy, config.tells, config.flaw);
         live.inferences = config.gives_away.then(Vec::new);
+        live.outside = config.reaches.then(Vec::new);
         let world = World::live(&scenario, &Source::Tape(Tape::benign()), live);
         let mut cloud = Cloud { world: &world };
         mount(&mut cloud);
@@ -273,6 +277,19 @@ impl Machine {
     /// A picture has been looked at. Who asked hears of it in the next [`Machine::advance`].
     pub fn answer(&self, done: Inferred) {
         self.world.state().inferred(done);
+    }
+
+    /// Requests that are to be sent to hosts outside, in the order in which they were made. Each needs its
+    /// [`Machine::arrived`]; everything else goes on meanwhile.
+    pub fn take_outbound(&self) -> Vec<Outbound> {
+        let mut state = self.world.state();
+        let waiting = state.live.as_mut().and_then(|live| live.outside.as_mut());
+        waiting.map(std::mem::take).unwrap_or_default()
+    }
+
+    /// A host outside has answered, or will not. Who asked hears of it in the next [`Machine::advance`].
+    pub fn arrived(&self, done: Arrived) {
+        self.world.state().arrived(done);
     }
 
     /// What has changed since this was last asked.

@@ -79,7 +79,7 @@ mod present {
     use std::fmt::Write;
 
     use serde_json::json;
-    use thunderhead_serve::{Commits, Config, Data, Identity, Ready, ServeError, User};
+    use thunderhead_serve::{Commits, Config, Data, Identity, Outside, Ready, ServeError, User};
     use thunderhead_sim::{Machine, MachineConfig, closest};
 
     use super::*;
@@ -120,6 +120,7 @@ mod present {
             listen: args.listen,
             user,
             tells: args.trace,
+            outside: Outside::REAL,
             commits: Commits::Together,
             mistake: None,
             halt: None,

@@ -9,6 +9,7 @@ use thunderhead::systems;
 use thunderhead_serve::{Commits, Config, Ready, ServeError, Stop};
 
 use super::client::Client;
+use super::sites::OUTSIDE;
 
 pub struct Server {
     pub address: SocketAddr,
@@ -26,6 +27,7 @@ pub fn config(system: &str, data: &Path, user: Option<&str>) -> Config {
         listen: "127.0.0.1:0".parse().unwrap(),
         user: user.map(|user| user.parse().unwrap()),
         tells: true,
+        outside: OUTSIDE,
         commits: Commits::Together,
         mistake: None,
         halt: None,

@@ -39,7 +39,8 @@ pub struct Campaign<'a> {
 pub enum Power {
     /// The process, as `SIGKILL` does: what it has written is there.
     Stays,
-    /// The machine: what was not synced is gone. If `unsynced` is in the path of a file or folder, it never is.
+    /// The machine: what was not synced is gone. That is never synced whose path has one of these words, which have
+    /// colons between them.
     Fails { unsynced: Option<&'static str> },
 }
 

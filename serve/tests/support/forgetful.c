@@ -47,15 +47,25 @@ static void keep_folder(const char *path, int out) {
     closedir(folder);
 }
 
+/* Whether a path has one of the words in FORGETFUL_DEAF, which has colons between them. */
+static int is_unheard(const char *path) {
+    const char *word = getenv("FORGETFUL_DEAF");
+    while (word && *word) {
+        size_t length = strcspn(word, ":");
+        if (memmem(path, strlen(path), word, length)) return 1;
+        word += length + (word[length] == ':');
+    }
+    return 0;
+}
+
 static int keep(int fd) {
     const char *disk = getenv("FORGETFUL_DISK"), *kept = getenv("FORGETFUL_KEPT");
-    const char *deaf = getenv("FORGETFUL_DEAF");
     char link[64], path[4096], temporary[4200], final[4200];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, path, sizeof path - 1);
     if (!disk || !kept || length < 0) return 0;
     path[length] = 0;
-    if (strncmp(path, disk, strlen(disk)) || (deaf && strstr(path, deaf))) return 0;
+    if (strncmp(path, disk, strlen(disk)) || is_unheard(path)) return 0;
     struct stat status;
     if (fstat(fd, &status)) give_up("forgetful: fstat");
     int is_folder = S_ISDIR(status.st_mode);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use thunderhead::systems;
-use thunderhead_serve::{Commits, Config, Halt, Mistake, Stop, When};
+use thunderhead_serve::{Commits, Config, Halt, Mistake, Outside, Stop, When};
 
 use super::forgetful::Forgetful;
 
@@ -51,6 +51,7 @@ pub fn serve_if_asked() {
         listen: "127.0.0.1:0".parse().unwrap(),
         user: Some("ann@acme".parse().unwrap()),
         tells: true,
+        outside: Outside::REAL,
         commits,
         mistake,
         halt: std::env::var(HALT).ok().and_then(|halt| {

@@ -104,7 +104,7 @@ fn listed(shown: &Shown) -> Option<String> {
 }
 
 /// Everything that has to happen in some run.
-pub const SOMETIMES: [&str; 16] = [
+pub const SOMETIMES: [&str; 18] = [
     "a connection works after a trouble that it lived through",
     "a slow reader gets all its answers",
     "a slow reader is cut off",
@@ -114,6 +114,8 @@ pub const SOMETIMES: [&str; 16] = [
     "a socket comes back",
     "one who hears of changes is cut off",
     "a body breaks off",
+    "a large body breaks off",
+    "a large picture is put",
     "a request is answered at the second try",
     "a request is answered at the third try",
     "a client gives up",

@@ -22,8 +22,10 @@ const TRIES: usize = 3;
 const TRIES_IN_THE_CALM: usize = 6;
 /// So many questions are sent by one who reads no answer meanwhile: more than the network holds.
 const UNREAD: usize = 40;
-/// The most bytes of a picture.
-const LARGEST: u32 = 600;
+/// The most bytes of a picture, but for one in so many, of which half is more than the server holds in memory.
+const USUAL: u32 = 600;
+const LARGE_IN: u32 = 12;
+const LARGE: usize = 140_000;
 
 pub struct Person {
     pub number: usize,
@@ -102,7 +104,9 @@ impl Person {
         };
         let mut body = tag.clone().into_bytes();
         if method == "PUT" {
-            body.resize(body.len() + self.rng.below(LARGEST) as usize, b'x');
+            let more = self.rng.below(USUAL);
+            let length = if more % LARGE_IN == 0 { LARGE } else { more as usize };
+            body.resize(body.len() + length, b'x');
         }
         let broken_off = manner == Manner::BrokenOff;
         let tried = Try {
@@ -124,6 +128,11 @@ impl Person {
         let path = format!("/acme/{name}");
         let asked = timeout(patience, self.ask(method, &path, &body, manner)).await;
         let mut log = self.log.borrow_mut();
+        if body.len() > LARGE {
+            let whole = matches!(&asked, Ok(Ok((201, _))));
+            let seen = [(broken_off, "a large body breaks off"), (whole, "a large picture is put")];
+            log.seen.extend(seen.iter().filter(|(is_seen, _)| *is_seen).map(|(_, name)| *name));
+        }
         let tried = &mut log.tries[index];
         tried.is_open = false;
         tried.when[1] = turmoil::sim_elapsed().unwrap_or_default();

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use thunderhead::systems;
 use thunderhead_serve::{
-    Commits, Config, Data, Identity, Mistake, Stop, Surroundings, judge, serve_simulated,
+    Commits, Config, Data, Identity, Mistake, Outside, Stop, Surroundings, judge, serve_simulated,
 };
 use thunderhead_sim::{EPOCH_MS, Rng, StableHasher};
 use tokio::sync::watch;
@@ -69,6 +69,8 @@ const SURROUNDINGS: Surroundings = Surroundings {
             [(); 2].map(|()| Duration::from_millis(rng.below(most).into()))
         })
     },
+    // Its threads would be others than those of the simulation.
+    has_threads: false,
     say: |_, _, _| (),
 };
 
@@ -125,6 +127,7 @@ fn config(plan: &Plan, data: &Path, mistake: Option<Mistake>) -> Config {
         listen: (Ipv4Addr::LOCALHOST, PORT).into(),
         user: Some("ann@acme".parse().unwrap()),
         tells: true,
+        outside: Outside::REAL,
         commits: plan.commits,
         mistake,
         halt: None,

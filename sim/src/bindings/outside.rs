@@ -20,6 +20,11 @@ use crate::protocol::http::{Request, Response};
 use crate::protocol::outcome::Error;
 
 impl Cloud<'_> {
+    /// Whether requests to hosts outside leave the process, so that none of those need be simulated.
+    pub fn reaches_outside(&self) -> bool {
+        self.world.state().reaches_outside()
+    }
+
     /// Adds a host outside the cloud: it serves requests and never crashes, so it keeps its memory.
     pub fn outside<F>(&mut self, name: &str, handler: impl Fn(Env, Request) -> F + 'static)
     where

@@ -144,7 +144,12 @@ impl Env {
         worker: &str,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + 'static {
-        // Not an `async fn`: the request would be part of every future that waits for the response.
+        self.fetch_from(worker, request)
+    }
+
+    // Not an `async fn`: the request would be part of every future that waits for the response.
+    #[inline(always)]
+    pub(crate) fn fetch_from(&self, worker: &str, request: Request) -> Fetch {
         let mut state = self.world.state();
         let callee = state.hosts.named(worker).map(|host| state.host(host));
         let Some(callee) = callee.filter(|host| host.fetch.is_some()) else {

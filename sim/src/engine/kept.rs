@@ -141,6 +141,13 @@ impl State {
                 self.hosts.remove(host);
             }
         }
+        let over = self.live.as_mut().map(|live| std::mem::take(&mut live.over));
+        for call in over.unwrap_or_default() {
+            let flight = &self.calls[call];
+            if flight.closed {
+                self.trace.let_go(call.0, flight.outcome);
+            }
+        }
         // Looked at now and then, so that it costs little for each call.
         if self.calls.len() < FORGET_FROM {
             return;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::engine::ids::{CallId, HostId};
 use crate::engine::inference::Inference;
 use crate::engine::logs::Logs;
+use crate::engine::outbound::Outbound;
 use crate::services::ai::{self, Ai};
 use crate::services::kv;
 use crate::services::r2::{self, Part};
@@ -33,6 +34,8 @@ pub(crate) struct Live {
     pub kept_alarms: BTreeMap<HostId, String>,
     /// The names of hosts whose instance has ended; another instance may have them.
     pub ended: Vec<String>,
+    /// Calls that nobody waits for any more, since the last changes were taken.
+    pub over: Vec<CallId>,
     /// How many events the history has told so far.
     pub told: usize,
     /// The large bodies among what it has told.
@@ -41,6 +44,10 @@ pub(crate) struct Live {
     pub tells: bool,
     /// Pictures that wait to be looked at elsewhere; none when the engine does it itself.
     pub inferences: Option<Vec<Inference>>,
+    /// Requests to hosts outside that wait to be sent; none when the world outside is a simulated one.
+    pub outside: Option<Vec<Outbound>>,
+    /// Those of them that are still on their way here and want an encrypted connection.
+    pub secure: BTreeSet<CallId>,
     pub flaw: Option<Flaw>,
     /// How many changes have been taken that were not empty.
     pub taken: u64,
@@ -67,10 +74,13 @@ impl Live {
             alarms: BTreeSet::new(),
             kept_alarms: BTreeMap::new(),
             ended: Vec::new(),
+            over: Vec::new(),
             told: 0,
             bodies: told::Written::default(),
             tells,
             inferences: None,
+            outside: None,
+            secure: BTreeSet::new(),
             flaw,
             taken: 0,
             leaving: VecDeque::new(),

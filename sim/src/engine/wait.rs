@@ -168,6 +168,7 @@ impl Drop for Call {
             flight.dropped = true;
             flight.closed |= !self.submitted;
             flight.task = None;
+            state.live.iter_mut().for_each(|live| live.over.push(self.call));
         }
     }
 }

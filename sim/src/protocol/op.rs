@@ -203,6 +203,16 @@ impl Op {
         }
     }
 
+    /// The body that it carries, if that may be a large one.
+    pub(crate) fn body_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Op::Fetch { request, .. } => Some(&mut request.body),
+            Op::R2(r2::Op::Put { body, .. } | r2::Op::UploadPart { body, .. }) => Some(body),
+            Op::Ai(op) => Some(&mut op.image),
+            _ => None,
+        }
+    }
+
     /// The connection between a client and an object that it is a message on.
     pub(crate) fn socket(&self) -> Option<u32> {
         match self {

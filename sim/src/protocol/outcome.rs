@@ -42,6 +42,17 @@ pub enum Reply {
     Kv(kv::Reply),
 }
 
+impl Reply {
+    /// The body that it carries, if that may be a large one.
+    pub(crate) fn body_mut(&mut self) -> Option<&mut Body> {
+        match self {
+            Reply::Fetch(response) => Some(&mut response.body),
+            Reply::R2(r2::Reply::ObjectBody { body, .. }) => Some(body),
+            _ => None,
+        }
+    }
+}
+
 impl fmt::Display for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -33,6 +33,7 @@ use crate::protocol::op::Op;
 use crate::protocol::outcome::Outcome;
 use crate::services::queue::{Fate, MessageId};
 use crate::services::sqlite::RowChange;
+use crate::values::body::Body;
 use crate::values::hash::StableHasher;
 use crate::values::push_in_place::push_in_place;
 use crate::values::time::Time;
@@ -325,6 +326,19 @@ impl Trace {
     /// Forgets the events, which have been written down or are not wanted.
     pub(crate) fn forget_events(&mut self) {
         self.events.clear();
+    }
+
+    /// Lets go of the files that have the bodies of a call and of its answer, of which no event tells any more.
+    pub(crate) fn let_go(&mut self, call: u32, outcome: Option<OutcomeId>) {
+        let Forgotten { ops, outcomes } = self.forgotten;
+        let asked = call.checked_sub(ops).and_then(|at| self.ops.get_mut(at as usize));
+        let answered = outcome.and_then(|outcome| outcome.0.checked_sub(outcomes));
+        let answered = answered.and_then(|at| self.outcomes.get_mut(at as usize));
+        let asked = asked.and_then(|op| op.as_mut()?.body_mut());
+        let answered = answered.and_then(|outcome| outcome.as_mut().ok()?.body_mut());
+        for body in asked.into_iter().chain(answered).filter(|body| body.at_hand().is_none()) {
+            *body = Body::empty();
+        }
     }
 
     /// Forgets the calls before `call` and the answers before `outcome`.

@@ -1,5 +1,6 @@
 //! Bytes that are stored, sent and traced: cheap to clone, readable when they are text.
 
+mod filed;
 pub(crate) mod told;
 
 use std::cmp::Ordering;
@@ -13,6 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::values::hex::{hex, unhex};
 use crate::values::media;
 use crate::values::printable::printable;
+use filed::Filed;
+
+pub use filed::{BodyFile, Digests};
 
 /// An immutable run of bytes, shared by reference count.
 ///
@@ -38,6 +42,7 @@ enum Bytes {
     Inline(Inline),
     Shared(Arc<[u8]>),
     Named(Arc<Named>),
+    Filed(Arc<Filed>),
 }
 
 /// Bytes that a history tells by where they come from.
@@ -94,16 +99,21 @@ impl Body {
     pub fn source(&self) -> Option<&BodySource> {
         match &self.0 {
             Bytes::Named(named) => Some(&named.source),
-            Bytes::Inline(_) | Bytes::Shared(_) => None,
+            Bytes::Inline(_) | Bytes::Shared(_) | Bytes::Filed(_) => None,
         }
     }
 
-    /// The bytes of the body.
+    /// The bytes of the body. Those of a file are read and held from now on, for as long as the body is.
+    ///
+    /// # Panics
+    ///
+    /// When they are in a file that cannot be read.
     pub fn bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Inline(few) => &few.bytes[..usize::from(few.len)],
             Bytes::Shared(bytes) => bytes,
             Bytes::Named(named) => &named.bytes,
+            Bytes::Filed(filed) => filed.bytes(),
         }
     }
 
@@ -140,7 +150,10 @@ impl Body {
 
     /// How many bytes.
     pub fn len(&self) -> usize {
-        self.bytes().len()
+        match &self.0 {
+            Bytes::Filed(filed) => filed.len(),
+            _ => self.bytes().len(),
+        }
     }
 
     /// Whether there are none.
@@ -250,6 +263,9 @@ impl fmt::Display for Body {
         if let Some(source) = self.source() {
             return write!(f, "{} ({})", printable(source.name()), media::describe(self.bytes()));
         }
+        if !f.alternate() && self.at_hand().is_none() {
+            return write!(f, "{} bytes", self.len());
+        }
         match self.text() {
             Some(text) if f.alternate() && is_json(text) => f.write_str(text),
             Some(text) if f.alternate() || self.len() <= SHOWN => write!(f, "{text:?}"),
@@ -271,9 +287,10 @@ impl Serialize for Body {
         if let Some(reference) = told::reference(self) {
             return reference.serialize(serializer);
         }
-        match self.text() {
-            Some(text) => serializer.serialize_str(text),
-            None => Hex { hex: hex(self.bytes()) }.serialize(serializer),
+        let bytes = self.look();
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => serializer.serialize_str(text),
+            Err(_) => Hex { hex: hex(&bytes) }.serialize(serializer),
         }
     }
 }

@@ -78,14 +78,15 @@ pub async fn get_anywhere(env: &Env, target: &Target) -> Result<Response, Error>
 
 async fn ask(env: &Env, target: &Target, address: IpAddr) -> Result<Response, Error> {
     let request = Request::new("GET", &target.path_and_query(), "");
-    env.fetch(&target.peer(address), request.with_header("host", &target.host())).await
+    let (peer, request) = (target.peer(address), request.with_header("host", &target.host()));
+    env.fetch_outside(&peer, target.is_secure(), request).await
 }
 
 /// The address of a name now.
 async fn resolve(env: &Env, name: &str) -> Result<IpAddr, Error> {
     let question = Request::new("GET", &format!("/dns-query?name={name}&type=A"), "");
     let question = question.with_header("accept", "application/dns-json");
-    let answer = env.fetch(RESOLVER, question).await?;
+    let answer = env.fetch_outside(RESOLVER, false, question).await?;
     address_in(&answer.body).map_err(|why| Error::app(format!("{name} {why}")))
 }
 

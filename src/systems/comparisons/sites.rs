@@ -15,7 +15,15 @@ const TRAP: Ipv4Addr = Ipv4Addr::new(93, 184, 215, 66);
 /// Where a cloud hands its secrets to any caller inside.
 const METADATA: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
 
+/// The text model is one of these sites everywhere: there is no other to ask.
 pub fn mount(cloud: &mut Cloud) {
+    if !cloud.reaches_outside() {
+        mount_sites(cloud);
+    }
+    TextModel::mount(cloud, MODEL);
+}
+
+fn mount_sites(cloud: &mut Cloud) {
     Resolver::default()
         .name("prod.example", &[PROD])
         .name("staging.example", &[STAGING])
@@ -42,7 +50,6 @@ pub fn mount(cloud: &mut Cloud) {
         .page("/latest/meta-data/", secret())
         .page("/rebind", secret())
         .mount(cloud, &METADATA.to_string());
-    TextModel::mount(cloud, MODEL);
 }
 
 /// A site that sends those who ask to where they must not go, or nowhere.

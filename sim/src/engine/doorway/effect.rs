@@ -3,6 +3,7 @@
 use crate::engine::ids::{CallId, SocketId};
 use crate::engine::inference::Inferred;
 use crate::engine::live::Live;
+use crate::engine::outbound::Arrived;
 use crate::engine::services::Service;
 use crate::engine::verdict::Verdict;
 use crate::engine::world::State;
@@ -76,6 +77,7 @@ impl State {
                 let (socket, message) = (SocketId(*socket), message.clone());
                 return self.pushed(call, socket, message);
             }
+            Op::Fetch { .. } => return self.give_outside(call),
             op => unreachable!("{op} is handled by a host"),
         };
         self.took_effect(call, copy, service.host(), outcome, Vec::new());
@@ -86,6 +88,11 @@ impl State {
     pub fn inferred(&mut self, done: Inferred) {
         let outcome = done.labels.map(|labels| Reply::Ai(labels.into())).map_err(Error::Ai);
         self.took_effect(done.call, false, Service::Ai.host(), outcome, Vec::new());
+    }
+
+    /// A request that was given away has been answered, or will not be.
+    pub fn arrived(&mut self, done: Arrived) {
+        self.took_effect(done.call, false, Service::Cloud.host(), done.outcome, Vec::new());
     }
 
     /// A message has come to the client's end of a connection.

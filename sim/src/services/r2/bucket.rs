@@ -58,8 +58,7 @@ impl Stored {
         match &self.bytes {
             Bytes::Here(body) | Bytes::Leaving { body, .. } => Some(body.clone()),
             Bytes::Away { file } => {
-                let bytes = shelf?.body(*file)?;
-                (bytes.len() as u64 == self.object.size).then(|| Body::from(bytes))
+                shelf?.body(*file).filter(|body| body.len() as u64 == self.object.size)
             }
         }
     }
@@ -136,7 +135,7 @@ impl Bucket {
         self.check_rate(turn.now, Method::Put, key)?;
         check_size(Method::Put, body.len() as u64)?;
         self.check_metadata(Method::Put, &options.custom_metadata)?;
-        let etag = Arc::from(hex(&md5(body.bytes())));
+        let etag = Arc::from(hex(&md5(body)));
         let checksums = Checksums::verify(body, &etag, &options.checksums)?;
         let current = self.objects.get(key).map(|stored| &*stored.object);
         if options.only_if.as_ref().is_some_and(|condition| !condition.holds(current)) {
@@ -165,7 +164,7 @@ impl Bucket {
         let body = source.body(turn.shelf);
         let body = body.ok_or(Error::service(Method::Copy, Code::InternalError))?;
         // A copy is written in one piece, whatever the original was made of.
-        let etag: Arc<str> = Arc::from(hex(&md5(body.bytes())));
+        let etag: Arc<str> = Arc::from(hex(&md5(&body)));
         let checksums = Checksums { md5: Some(etag.clone()), ..object.checksums.clone() };
         let metadata = Metadata {
             http: &object.http_metadata,
@@ -382,8 +381,7 @@ fn slice(body: &Body, range: ByteRange) -> Body {
     if range == ByteRange::whole(body.len() as u64) {
         return body.clone();
     }
-    let end = range.offset + range.length;
-    Body::from(&body.bytes()[range.offset as usize..end as usize])
+    body.part(range.offset as usize, range.length as usize)
 }
 
 fn check_key(method: Method, key: &str) -> Result<(), Error> {

@@ -100,7 +100,7 @@ impl Checksums {
         let mut kept = Checksums { md5: Some(etag.clone()), ..Checksums::default() };
         for checksum in expected {
             let algorithm = checksum.algorithm;
-            let (provided, actual) = (checksum.digest()?, algorithm.digest(body.bytes()));
+            let (provided, actual) = (checksum.digest()?, algorithm.digest(&body.look()));
             let text = Arc::from(hex(&actual));
             if provided != actual {
                 return Err(Error::BadDigest {
@@ -127,8 +127,8 @@ impl Checksums {
 }
 
 /// The MD5 of one part or one whole object.
-pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
-    Md5::digest(bytes).into()
+pub(super) fn md5(body: &Body) -> [u8; 16] {
+    body.digests().map_or_else(|| Md5::digest(body.look()).into(), |known| known.md5)
 }
 
 /// The ETag of an object put together from parts: the MD5 of their MD5s, and how many there are.

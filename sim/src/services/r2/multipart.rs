@@ -82,7 +82,7 @@ impl Uploads {
     ) -> Result<Arc<str>, Code> {
         let upload = self.find(now, key, id).filter(|upload| !upload.finished);
         let upload = upload.ok_or(Code::NoSuchUpload)?;
-        let md5 = md5(body.bytes());
+        let md5 = md5(body);
         let etag = if options.miniflare_part_etags { ids.opaque() } else { Arc::from(hex(&md5)) };
         upload.parts.insert(number, Part { etag: etag.clone(), md5, body: body.clone() });
         Ok(etag)

@@ -92,9 +92,10 @@ pub(super) fn reference(body: &Body) -> Option<Reference> {
     }
     TOLD.with_borrow_mut(|told| {
         let Some(Told::Written(told)) = told else { return None };
-        let hash = Sha256::digest(body.bytes()).into();
+        let known = body.digests().map(|known| known.sha256);
+        let hash = known.unwrap_or_else(|| Sha256::digest(body.look()).into());
         told.tell(hash)
-            .then(|| Reference { sha256: hex(&hash), is: super::media::describe(body.bytes()) })
+            .then(|| Reference { sha256: hex(&hash), is: super::media::describe(&body.look()) })
     })
 }
 

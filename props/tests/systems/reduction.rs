@@ -4,10 +4,15 @@ use std::collections::BTreeSet;
 
 use thunderhead::systems;
 use thunderhead_props::{Expected, Name, System, Variant, search};
-use thunderhead_sim::{ClientRequest, Enumerate, Scenario, Source, Time};
+use thunderhead_sim::{ClientRequest, Enumerate, FaultSet, Scenario, Source, Time};
 
 use crate::bounds::{self, asked};
 use crate::search::{enumerate, order_only};
+
+/// Requests in a storm of every fault.
+fn storm(requests: Vec<ClientRequest>) -> Scenario {
+    Scenario { drawn_faults: FaultSet::explored(), ..order_only(requests) }
+}
 
 /// What is broken in the runs of an enumeration, and how many runs there are.
 fn broken(
@@ -29,7 +34,7 @@ fn equivalent_runs_break_the_same_promises() {
     let mut found = 0;
     for system in systems::all() {
         let deviations = asked(bounds::of(&system.name).compared);
-        let scenario = order_only(system.smallest());
+        let scenario = storm(system.smallest());
         let refuted = system.variants().iter().filter(|it| it.expected != Expected::Holds);
         for variant in refuted {
             let name = format!("{} {}", system.name, variant.name);
@@ -61,7 +66,7 @@ fn two_requests_to_the_uploads_take_less_than_half_the_runs() {
     let path = "/acme/cat.jpg?as=ann@acme";
     let put = ClientRequest::new(Time::ZERO, "PUT", path, "one").retried(1);
     let delete = ClientRequest::new(Time::from_ms(1_005), "DELETE", path, "").retried(1);
-    let scenario = order_only(vec![put, delete]);
+    let scenario = storm(vec![put, delete]);
     let full = runs(uploads, &scenario, Enumerate::new(2));
     let reduced = runs(uploads, &scenario, Enumerate::reduced(2, &scenario));
     println!("{reduced} of {full} runs");

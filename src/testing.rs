@@ -104,7 +104,8 @@ fn holds_or_writes(storm: &Storm, folder: &Path) -> Result<(), TestCaseError> {
     Err(TestCaseError::fail(told(&found, folder)))
 }
 
-/// Every run of `scenario` with at most so many deviations keeps every promise; how many runs there were.
+/// Every run of `scenario` with at most so many deviations keeps every promise; how many runs were played. Of runs that
+/// show the same, one is: see [`Enumerate::reduced`].
 ///
 /// [`search::to_enumerate`] makes such a scenario of a system's smallest workload. A run deviates where something does
 /// not go as usual: a fault, a crash, another order.
@@ -114,7 +115,7 @@ pub fn enumerate(
     scenario: &Scenario,
     deviations: usize,
 ) -> u64 {
-    let mut tapes = Enumerate::new(deviations);
+    let mut tapes = Enumerate::reduced(deviations, scenario);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
         let (run, violations) = draw(system, variant, scenario, &source);

@@ -46,6 +46,8 @@ pub struct Search<'a> {
     pub max_crashes: u32,
     /// How many deviations an enumerated run may have.
     pub max_deviations: usize,
+    /// Whether an enumeration leaves out runs that show nothing that others do not show.
+    pub reduced: bool,
     /// The faults that runs are chosen among; a guided search draws all explored faults.
     pub faults: FaultSet,
     /// The requests of enumerated runs, in place of the smallest workload.
@@ -67,7 +69,8 @@ pub struct Findings {
     pub runs: u64,
     /// A hash over all their traces in order, the same for any number of jobs.
     pub trace_hash: TraceHash,
-    /// Whether every run within the bounds was visited; known for enumeration only.
+    /// Whether every run within the bounds was visited, of equivalent ones one if the search is reduced; known for
+    /// enumeration only.
     pub complete: Option<bool>,
     /// In how many runs each `sometimes` was seen.
     pub seen: Vec<(Name, u64)>,
@@ -113,6 +116,7 @@ impl<'a> Search<'a> {
             runs: 1_000,
             max_crashes: 3,
             max_deviations: 2,
+            reduced: true,
             faults: strategy.faults(),
             requests: None,
             jobs: 1,
@@ -302,7 +306,10 @@ impl Search<'_> {
         if let Some(requests) = &self.requests {
             scenario.requests = requests.clone();
         }
-        let mut tapes = Enumerate::new(self.max_deviations);
+        let mut tapes = match self.reduced {
+            true => Enumerate::reduced(self.max_deviations, &scenario),
+            false => Enumerate::new(self.max_deviations),
+        };
         while let Some(tape) = tapes.next_tape() {
             if tally.runs() >= self.runs {
                 return Ok(false);

@@ -68,14 +68,19 @@ pub struct Draw {
     pub value: u32,
     /// Out of how many.
     pub of: u32,
+    /// How many events had happened before.
+    pub after: u32,
 }
 
 impl Draw {
     /// This draw as a line of a tape, with `value` in place of its own.
     pub fn deviation(&self, hosts: &[Arc<str>], value: u32) -> Deviation {
-        let site =
-            Site { kind: self.kind, host: hosts[usize::from(self.host)].clone(), op: self.op };
-        Deviation { site, nth: self.nth, value, of: self.of }
+        Deviation { site: self.site(hosts), nth: self.nth, value, of: self.of }
+    }
+
+    /// Where it was drawn.
+    pub(crate) fn site(&self, hosts: &[Arc<str>]) -> Site {
+        Site { kind: self.kind, host: hosts[usize::from(self.host)].clone(), op: self.op }
     }
 }
 
@@ -95,6 +100,8 @@ pub(crate) struct Choices {
     counters: Vec<u32>,
     turns: Vec<[u32; TURNS]>,
     draws: Vec<Draw>,
+    /// How many events have happened, so that each draw can be found in the trace.
+    events: u32,
 }
 
 #[derive(Debug)]
@@ -127,6 +134,7 @@ impl Choices {
             counters: Vec::new(),
             turns: Vec::with_capacity(32),
             draws: Vec::with_capacity(512),
+            events: 0,
         }
     }
 
@@ -165,7 +173,8 @@ impl Choices {
             Origin::Tape(values) => recorded(values, site::key(kind, host.hash, op), nth),
             Origin::Random(rng) | Origin::Pct(rng, _) => generate(rng, of, odds),
         };
-        self.record(Draw { kind, op, host: host.index, nth, value: value.min(of - 1), of })
+        let (value, after) = (value.min(of - 1), self.events);
+        self.record(Draw { kind, op, host: host.index, nth, value, of, after })
     }
 
     /// Which of the pending deliveries to `host` comes first: an index into `flows`, which names
@@ -177,8 +186,14 @@ impl Choices {
             _ => return self.choose(ChoiceKind::Order, host, OpCode::NONE, of, odds),
         };
         let nth = self.turn(ChoiceKind::Order, host, OpCode::NONE);
-        let (kind, op) = (ChoiceKind::Order, OpCode::NONE);
-        self.record(Draw { kind, op, host: host.index, nth, value: preferred, of })
+        let (kind, op, after) = (ChoiceKind::Order, OpCode::NONE, self.events);
+        self.record(Draw { kind, op, host: host.index, nth, value: preferred, of, after })
+    }
+
+    /// Counts an event of the trace.
+    #[inline(always)]
+    pub fn happened(&mut self) {
+        self.events = self.events.wrapping_add(1);
     }
 
     /// Everything drawn so far.
@@ -267,8 +282,8 @@ mod tests {
     fn a_tape_answers_its_own_turn_clamps_and_is_benign_where_it_ends() {
         let hosts: Vec<Arc<str>> = vec!["other".into(), "web".into()];
         let host = HostKey { index: 1, hash: crate::values::hash::StableHasher::of("web") };
-        let draw =
-            Draw { kind: ChoiceKind::Random, op: OpCode::NONE, host: 1, nth: 2, value: 5, of: 6 };
+        let (kind, op) = (ChoiceKind::Random, OpCode::NONE);
+        let draw = Draw { kind, op, host: 1, nth: 2, value: 5, of: 6, after: 0 };
         let tape = Tape(vec![draw.deviation(&hosts, 5)]);
         let mut choices = Choices::new(&Source::Tape(tape));
         let answers: Vec<_> = [6, 3, 6]

@@ -42,6 +42,9 @@ pub struct Args {
     /// For enumerate: how many choices of a run may deviate from the benign one.
     #[arg(long, default_value_t = 2)]
     max_deviations: usize,
+    /// For enumerate: also play the runs that show nothing that others do not show.
+    #[arg(long)]
+    every_run: bool,
     /// The faults that may happen, separated by commas; guided ignores it [default: those that
     /// `list` shows without a remark].
     // `--storm` is the former name, which scripts may still use.
@@ -163,6 +166,7 @@ fn asked_for<'a>(given: Given<'a>, args: &Args) -> Result<Search<'a>, CliError> 
         runs: args.runs.unwrap_or(usual),
         max_crashes: args.max_crashes,
         max_deviations: args.max_deviations,
+        reduced: !args.every_run,
         faults: if args.faults.is_empty() { args.strategy.faults() } else { faults },
         requests,
         jobs: jobs(args.jobs),
@@ -269,8 +273,11 @@ fn text(
     match findings.complete {
         Some(true) => {
             let bound = search.max_deviations;
-            let _ =
-                writeln!(text, "  complete: every run with at most {bound} deviations was visited");
+            let once = if search.reduced { ", equivalent ones once" } else { "" };
+            let _ = writeln!(
+                text,
+                "  complete: every run with at most {bound} deviations was visited{once}"
+            );
         }
         Some(false) => text += "  not complete: there are more runs within the bounds\n",
         None => {}
@@ -348,6 +355,7 @@ fn document(
         "runsPerSecond": speed,
         "traceHash": findings.trace_hash,
         "complete": findings.complete,
+        "reduced": findings.complete.map(|_| search.reduced),
         "sometimes": findings.seen.iter().map(|(name, times)| json!({
             "promise": name, "invariant": name, "times": times,
         })).collect::<Vec<_>>(),

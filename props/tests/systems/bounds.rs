@@ -18,6 +18,8 @@ pub struct Bounds {
     pub met_within: u64,
     /// How many deviations are enumerated on the smallest workload: of all faults, and of crashes alone.
     pub enumerated: [usize; 2],
+    /// With how many deviations the reduced enumeration of the smallest workload is compared with the full one.
+    pub compared: usize,
     /// The least number of runs that each enumeration has; fewer mean that something is off.
     pub enumerated_least: u64,
 }
@@ -31,6 +33,7 @@ const USUAL: Bounds = Bounds {
     untold_max: 0,
     met_within: 1_000,
     enumerated: [1, 1],
+    compared: 1,
     enumerated_least: 10,
 };
 
@@ -42,11 +45,12 @@ pub fn of(system: &str) -> Bounds {
             refuted_within: 1_000,
             met_within: 200,
             enumerated: [2, 4],
-            enumerated_least: 1_000,
+            compared: 2,
+            enumerated_least: 200,
             ..USUAL
         },
         "uploads" => Bounds { storms: 1_500, deviations_max: 6, ..USUAL },
-        "generations" => Bounds { met_within: 2_000, ..USUAL },
+        "generations" => Bounds { met_within: 2_000, compared: 2, ..USUAL },
         "comparisons" => Bounds { met_within: 300, ..USUAL },
         // How many processors there are is a matter of deviations too, so a history may need a few more.
         // That number is the application's own randomness, which no fault of a script stands for.

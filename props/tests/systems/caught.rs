@@ -8,7 +8,7 @@ use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{
     Check, Expected, FREE, Name, PLATFORM, Promise, System, Variant, judge, quietly,
 };
-use thunderhead_sim::{ClientRequest, Fault, Run, Scenario, Source, Tape, Time};
+use thunderhead_sim::{ClientRequest, Enumerate, Fault, Run, Scenario, Source, Tape, Time};
 
 use crate::kinds;
 use crate::search::{enumerate, mixed, order_only};
@@ -94,7 +94,8 @@ fn a_look_that_is_believed_too_late_is_caught_by_an_enumeration_of_late_replies(
         ..order_only(vec![upload(0, "one"), upload(1_005, "two")])
     };
     let mut caught = false;
-    let runs = enumerate(system, mistake, &scenario, 2, |_, found| {
+    let tapes = Enumerate::reduced(2, &scenario);
+    let runs = enumerate(system, mistake, &scenario, tapes, |_, found| {
         caught |= found.iter().any(|violation| Some(&violation.promise) == broken(mistake));
     });
     assert!(caught, "not in {runs} runs");

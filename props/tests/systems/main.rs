@@ -16,6 +16,7 @@ mod free;
 mod generations;
 mod kinds;
 mod mistakes;
+mod reduction;
 mod relay;
 mod search;
 mod uploads;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRng, TestRunner};
 use thunderhead::systems;
 use thunderhead_props::{System, search, storm};
-use thunderhead_sim::FaultSet;
+use thunderhead_sim::{Enumerate, FaultSet};
 
 use crate::search::enumerate;
 
@@ -34,9 +34,8 @@ fn enumeration_finds_what_it_should() {
     let broken = |variant, faults, crashes| {
         let scenario = search::to_enumerate(relay(), faults, crashes);
         let mut broken = 0;
-        enumerate(relay(), relay().variant(variant).unwrap(), &scenario, 1, |_, found| {
-            broken += found.len()
-        });
+        let (variant, tapes) = (relay().variant(variant).unwrap(), Enumerate::new(1));
+        enumerate(relay(), variant, &scenario, tapes, |_, found| broken += found.len());
         broken
     };
     assert!(broken("writes-twice", FaultSet::crashes(), 1) > 0, "one crash is enough");

@@ -117,7 +117,7 @@ pub fn order_only_until(ends_at: Time, requests: Vec<ClientRequest>) -> Scenario
     Scenario { storm_ends_at: ends_at, ..order_only(requests) }
 }
 
-/// Plays every run within each of the bounds; all keep every promise, and there are more than `least` of them.
+/// Plays every run within each of the bounds, equivalent ones once; all keep every promise, and there are more than `least` of them.
 pub fn survives(
     system: &System,
     variant: &Variant,
@@ -134,15 +134,14 @@ pub fn survives(
     }
 }
 
-/// Plays every run with at most so many deviations and shows what each broke; how many runs there were.
+/// Plays every run of an enumeration and shows what each broke; how many runs there were.
 pub fn enumerate(
     system: &System,
     variant: &Variant,
     scenario: &Scenario,
-    deviations: usize,
+    mut tapes: Enumerate,
     mut show: impl FnMut(&Tape, &[Violation]),
 ) -> u64 {
-    let mut tapes = Enumerate::new(deviations);
     while let Some(tape) = tapes.next_tape() {
         let source = Source::Tape(tape.clone());
         let (run, broken) = search::check_drawn(system, variant, scenario, &source).unwrap();

@@ -199,6 +199,7 @@ impl State {
     #[inline(always)]
     pub fn record(&mut self, actor: HostId, what: EventKind) {
         self.trace.record(self.now, actor.0, what);
+        self.choices.happened();
     }
 
     /// Records the rows that were changed, if there are any.

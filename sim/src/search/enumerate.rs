@@ -2,15 +2,16 @@
 //!
 //! A run with a given tape shows where more could deviate. Adding one deviation behind the last
 //! leaves everything before it unchanged, so each set of deviations is visited exactly once and
-//! every place that is planned is reached.
+//! every place that is planned is reached. A reduced enumeration leaves out sets that show nothing new.
 
-use std::sync::Arc;
+use std::vec::IntoIter;
 
-use crate::choices::Draw;
-use crate::choices::tape::Tape;
+use crate::choices::tape::{Deviation, Tape};
 use crate::engine::run::Run;
+use crate::scenario::Scenario;
+use crate::search::reduce::{Choice, Reduction};
 
-/// Visits every tape with at most `max_deviations` deviations.
+/// Visits every tape with at most `max_deviations` deviations, or of equivalent ones only the first.
 ///
 /// ```
 /// use thunderhead_sim::*;
@@ -35,27 +36,34 @@ use crate::engine::run::Run;
 #[derive(Debug)]
 pub struct Enumerate {
     max_deviations: usize,
+    reduction: Option<Reduction>,
     /// From the benign run down to the one being varied.
     frames: Vec<Frame>,
-    /// The tape that was handed out and not yet told of, with the place of its last deviation.
+    /// The tape that was handed out and not yet told of, with the place behind its last deviation.
     pending: Option<(Tape, usize)>,
     visited: u64,
 }
 
+/// A run that is being varied.
 #[derive(Debug)]
 struct Frame {
     tape: Tape,
-    draws: Vec<Draw>,
-    actors: Vec<Arc<str>>,
-    at: usize,
-    value: u32,
+    /// The deviations that are still to be added, each with the place behind it.
+    left: IntoIter<(Deviation, usize)>,
 }
 
 impl Enumerate {
     /// All tapes with at most `max_deviations` deviations, the benign one first.
     pub fn new(max_deviations: usize) -> Enumerate {
         let pending = Some((Tape::benign(), 0));
-        Enumerate { max_deviations, frames: Vec::new(), pending, visited: 0 }
+        Enumerate { max_deviations, reduction: None, frames: Vec::new(), pending, visited: 0 }
+    }
+
+    /// Tapes with at most `max_deviations` deviations, without those whose runs of `scenario` show nothing that others
+    /// do not show. `search/reduce.rs` says which these are and why.
+    pub fn reduced(max_deviations: usize, scenario: &Scenario) -> Enumerate {
+        let reduction = Some(Reduction::new(scenario));
+        Enumerate { reduction, ..Enumerate::new(max_deviations) }
     }
 
     /// The next tape to play; none when all have been.
@@ -71,8 +79,14 @@ impl Enumerate {
         let Some((tape, from)) = self.pending.take() else { return };
         self.visited += 1;
         if tape.len() < self.max_deviations {
-            let (draws, actors) = (run.draws.clone(), run.trace.actors().to_vec());
-            self.frames.push(Frame { tape, draws, actors, at: from, value: 0 });
+            let choices = match &mut self.reduction {
+                Some(reduction) => reduction.choices(run, tape.len(), from),
+                None => every(run, from),
+            };
+            let hosts = run.trace.actors();
+            let deviation = |(at, value): Choice| (run.draws[at].deviation(hosts, value), at + 1);
+            let left: Vec<_> = choices.into_iter().map(deviation).collect();
+            self.frames.push(Frame { tape, left: left.into_iter() });
         }
     }
 
@@ -84,17 +98,19 @@ impl Enumerate {
     /// The next tape: the deepest frame with one more deviation.
     fn vary(&mut self) -> Option<(Tape, usize)> {
         while let Some(frame) = self.frames.last_mut() {
-            match frame.draws.get(frame.at) {
-                None => drop(self.frames.pop()),
-                Some(draw) if frame.value + 1 < draw.of => {
-                    frame.value += 1;
-                    let mut tape = frame.tape.clone();
-                    tape.0.push(draw.deviation(&frame.actors, frame.value));
-                    return Some((tape, frame.at + 1));
-                }
-                Some(_) => (frame.at, frame.value) = (frame.at + 1, 0),
+            if let Some((deviation, from)) = frame.left.next() {
+                let mut tape = frame.tape.clone();
+                tape.0.push(deviation);
+                return Some((tape, from));
             }
+            self.frames.pop();
         }
         None
     }
+}
+
+/// Every deviation behind draw `from`.
+fn every(run: &Run, from: usize) -> Vec<Choice> {
+    let draws = run.draws.iter().enumerate().skip(from);
+    draws.flat_map(|(at, draw)| (1..draw.of).map(move |value| (at, value))).collect()
 }

@@ -16,7 +16,7 @@ mod serial;
 
 use thunderhead_sim::{ChoiceKind, EventKind, Fault, FaultSet, Run, Scenario};
 
-use crate::promise::Finding;
+use crate::promise::{Finding, Name};
 use crate::system::Variant;
 use calm::{Calm, GAPS, Gap, Weather};
 use columns::Columns;
@@ -26,19 +26,21 @@ use likeness::Likeness;
 use remains::{Record, remains};
 use serial::{Part, orders};
 
-/// Whether `run`, which is at rest, leaves behind what some calm run of the same requests leaves behind. `ignored` are
-/// the columns that need not be alike; `remedy` says what to write to make others such.
+/// Whether `run`, which is at rest, leaves behind what some calm run of the same requests leaves behind. `triggers` are
+/// the paths of the cron triggers that the system has, `ignored` the columns that need not be alike; `remedy` says what
+/// to write to make others such.
 pub fn converges<'a>(
     variant: &Variant,
     scenario: &Scenario,
     run: &Run,
+    triggers: &[Name],
     ignored: impl Iterator<Item = &'a str>,
     remedy: fn(&[String]) -> String,
 ) -> Result<(), Finding> {
     if !comparable(run) {
         return Ok(());
     }
-    let orders = orders(&run.trace, scenario);
+    let orders = orders(&run.trace, scenario, triggers);
     if !orders.complete {
         return Ok(());
     }

@@ -80,13 +80,13 @@ fn no_message_dies(trace: &Trace) -> Result<(), Finding> {
         if gives_up(fate) && !read {
             let (id, queue) = (message.id.short(), message.queue);
             // Had there been a dead-letter queue, it would be there.
-            let why = match (fate, message.deliveries.len()) {
-                (Fate::Dropped, tries) => format!(
-                    " after {tries} deliveries: its consumer may try no more often (`max_retries`) and has no \
+            let why = match fate {
+                Fate::Dropped => {
+                    ": its consumer may try no more often (`max_retries`; a delivery that is lost counts) and has no \
                      `dead_letter_queue`"
-                ),
-                (Fate::DeadLettered { .. }, _) => ", which nobody reads".into(),
-                _ => String::new(),
+                }
+                Fate::DeadLettered { .. } => ", which nobody reads",
+                _ => "",
             };
             return Err(Finding::at(
                 at,

@@ -1,8 +1,11 @@
 //! From a seed to a run: the one place that decides what a seed means.
 
+use std::collections::BTreeSet;
+
+use serde_json::Value;
 use thunderhead_sim::{
-    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Time, Timing,
-    limits, shrink, simulate,
+    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Tape, Time,
+    Timing, limits, shrink, simulate,
 };
 
 use crate::promise::{Check, Violation, judge};
@@ -119,27 +122,65 @@ fn checked(
     Ok((run, violations))
 }
 
-/// The smallest case that still breaks the same promise.
+/// The smallest case that still breaks the same promise. If it takes a fault to break it, then requests that say less
+/// and break it without one do so by themselves: a body without a member may be refused by a step of a workflow for
+/// ever, and that is another story.
 pub fn smallest(system: &System, variant: &Variant, case: Case, violated: &str) -> Shrinker {
     let promise = system.promise(violated);
     let converging = promise.is_some_and(|promise| matches!(promise.check, Check::Converges));
-    shrink(case, |candidate| {
-        let source = Source::Tape(candidate.tape.clone());
-        let run = play(variant, &candidate.scenario, &source).ok()?;
+    let played = |case: &Case| {
+        let run = play(variant, &case.scenario, &Source::Tape(case.tape.clone())).ok()?;
         // Calm runs take time, and what they say matters only if it is what is shrunk.
         let violations = match converging {
-            true => system.judge(variant, &candidate.scenario, &run),
+            true => system.judge(variant, &case.scenario, &run),
             false => judge(promise.into_iter(), &run),
         };
         let fails = violations.iter().any(|violation| violation.promise == violated);
         Some((run, fails))
+    };
+    let sent = shapes(&case.scenario);
+    shrink(case, |candidate| {
+        let (run, fails) = played(candidate)?;
+        let says_less = !candidate.tape.is_empty() && !shapes(&candidate.scenario).is_subset(&sent);
+        let by_themselves = || {
+            let benign = Case { tape: Tape::benign(), ..candidate.clone() };
+            played(&benign).is_some_and(|(_, fails)| fails)
+        };
+        Some((run, fails && !(says_less && by_themselves())))
     })
+}
+
+/// Which members the bodies of the requests have, and which of them are empty.
+fn shapes(scenario: &Scenario) -> BTreeSet<String> {
+    let bodies = scenario.requests.iter().map(|sent| &sent.request.body);
+    let shapes = bodies.map(|body| match serde_json::from_slice(body.bytes()) {
+        Ok(value) => shape(value).to_string(),
+        Err(_) => body.is_empty().to_string(),
+    });
+    shapes.collect()
+}
+
+/// A document without its values, and without the items of a list that are like others.
+fn shape(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            members.into_iter().map(|(name, member)| (name, shape(member))).collect()
+        }
+        Value::Array(items) => {
+            let mut shapes: Vec<Value> = Vec::new();
+            for item in items.into_iter().map(shape) {
+                if !shapes.contains(&item) {
+                    shapes.push(item);
+                }
+            }
+            Value::Array(shapes)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Value::Null,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use thunderhead_sim::ClientRequest;
 
     use super::*;

@@ -56,6 +56,8 @@ pub struct System {
     pub promises: Vec<Promise>,
     without: Vec<(Name, Name)>,
     ignored: Vec<(Name, Name)>,
+    /// The paths of its cron triggers.
+    triggers: Vec<Name>,
     /// Whether it is built for storms of days.
     outlasts_days: bool,
     /// What to write to ignore columns, in words.
@@ -84,6 +86,7 @@ impl System {
             promises: Vec::new(),
             without: Vec::new(),
             ignored: Vec::new(),
+            triggers: Vec::new(),
             outlasts_days: false,
             remedy: ignoring,
             origin: None,
@@ -171,6 +174,13 @@ impl System {
         self
     }
 
+    /// Says which cron triggers it has, by the paths of the requests that fire them. A run in which one of them has not
+    /// fired long after all else is not compared with what a calm leaves behind.
+    pub fn with_triggers(mut self, paths: impl IntoIterator<Item = Name>) -> System {
+        self.triggers.extend(paths);
+        self
+    }
+
     /// The columns that are not compared with what a calm leaves behind, each with the reason.
     pub fn ignored(&self) -> &[(Name, Name)] {
         &self.ignored
@@ -186,7 +196,7 @@ impl System {
             return broken;
         };
         let ignored = self.ignored.iter().map(|(column, _)| &**column);
-        match converges(variant, scenario, run, ignored, self.remedy) {
+        match converges(variant, scenario, run, &self.triggers, ignored, self.remedy) {
             Ok(()) => broken,
             Err(finding) => vec![Violation { promise: promise.name.clone(), finding }],
         }

@@ -19,7 +19,7 @@ use workflows::Workflow;
 use crate::assets::{Assets, AssetsConfig};
 use crate::neighbours::Wanted;
 use crate::rules::Rule;
-use crate::{environment, jsonc, migrations, secrets};
+use crate::{environment, jsonc, keys, migrations, secrets};
 
 /// The configuration, as far as it matters to a simulation.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -265,6 +265,7 @@ impl Config {
         for bucket in &mut config.r2_buckets {
             bucket.name_after(&config.name);
         }
+        config.ratelimits.extend(older_rate_limits(&config.others));
         config.file = name.into();
         config.noticed = noticed;
         Ok(config)
@@ -294,6 +295,13 @@ impl Config {
     }
 }
 
+/// The rate limits that are declared as they were before they had a key of their own.
+fn older_rate_limits(others: &BTreeMap<String, Value>) -> Vec<RateLimit> {
+    let bindings = others.get("unsafe").and_then(|other| other.get("bindings")?.as_array());
+    let limits = bindings.into_iter().flatten().filter(|one| keys::is_rate_limit(one));
+    limits.filter_map(|one| serde_json::from_value(one.clone()).ok()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -315,6 +323,23 @@ mod tests {
         binding = "CACHE"
         index_name = "1"
     "#;
+
+    #[test]
+    fn a_rate_limit_may_be_declared_as_it_was_before_it_had_a_key() {
+        let config = |bindings: &str| {
+            let text = format!(r#"{{ "main": "a.js", "unsafe": {{ "bindings": [{bindings}] }} }}"#);
+            Config::parse("wrangler.json", &text).unwrap()
+        };
+        let limit = r#"{ "name": "LIMIT", "type": "ratelimit", "namespace_id": "1",
+            "simple": { "limit": 5, "period": 60 } }"#;
+        let known = config(limit);
+        let [one] = &known.ratelimits[..] else { panic!("{:?}", known.ratelimits) };
+        assert_eq!((&*one.name, one.simple.limit, one.simple.period), ("LIMIT", 5, 60));
+        assert!(known.notes().is_empty(), "{:?}", known.notes());
+        let other = config(&format!(r#"{limit}, {{ "name": "X", "type": "internal" }}"#));
+        assert_eq!(other.ratelimits.len(), 1);
+        assert!(other.notes()[0].contains("`unsafe` is not simulated"), "{:?}", other.notes());
+    }
 
     #[test]
     fn toml_and_jsonc_say_the_same() {

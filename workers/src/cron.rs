@@ -9,6 +9,11 @@ pub const SCHEDULED: &str = "SCHEDULED";
 /// The header of that request which says when the trigger was due, in milliseconds since 1970.
 pub const DUE: &str = "scheduled-time";
 
+/// The path of the request with which a trigger fires.
+pub fn path(trigger: &str) -> String {
+    format!("/{}", trigger.replace(' ', "+"))
+}
+
 /// The trigger that is the path of a request.
 pub fn trigger(path: &str) -> String {
     path.trim_start_matches('/').replace('+', " ")

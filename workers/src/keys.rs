@@ -90,6 +90,18 @@ const READ: [&str; 21] = [
     "workflows",
 ];
 
+/// Whether one of the `unsafe` bindings is a rate limit, as wrangler had it before `ratelimits`.
+pub(crate) fn is_rate_limit(binding: &Value) -> bool {
+    binding.get("type").and_then(Value::as_str) == Some("ratelimit")
+}
+
+fn binds_rate_limits_alone(others: &Value) -> bool {
+    let Some(others) = others.as_object() else { return false };
+    let limits =
+        |bindings: &Value| bindings.as_array().is_some_and(|all| all.iter().all(is_rate_limit));
+    others.iter().all(|(key, value)| key == "bindings" && limits(value))
+}
+
 impl Config {
     /// The bindings that are declared and cannot be simulated: their names, and what they are bindings of.
     pub fn missing(&self) -> Vec<(String, &'static str)> {
@@ -119,6 +131,9 @@ impl Config {
         }));
         for key in self.others.keys() {
             let file = &self.file;
+            if key == "unsafe" && binds_rate_limits_alone(&self.others[key]) {
+                continue;
+            }
             if let Some((_, what)) = WITHOUT.iter().find(|(known, _)| known == key) {
                 notes.push(format!("{file}: `{key}` is not simulated: {what}"));
             } else if !DEPLOYMENT.contains(&&**key)

@@ -107,12 +107,15 @@ struct Answer {
 impl StormTs {
     /// Reads the file in a folder, if there is one.
     pub fn load(folder: &Path) -> Result<Option<StormTs>, String> {
-        let Some(file) = NAMES.into_iter().find(|name| folder.join(name).is_file()) else {
-            return Ok(None);
-        };
+        let Some(file) = StormTs::name_in(folder) else { return Ok(None) };
         let config = Config::of_module(file);
         let told = |why| format!("{}: {why}", folder.display());
         StormTs::of(file, app::program(folder, &config).map_err(told)?).map_err(told).map(Some)
+    }
+
+    /// The name of such a file in a folder, if there is one.
+    pub fn name_in(folder: &Path) -> Option<&'static str> {
+        NAMES.into_iter().find(|name| folder.join(name).is_file())
     }
 
     pub(crate) fn of(file: &'static str, code: Code) -> Result<StormTs, String> {

@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use thunderhead_props::history::exchanges;
 use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
 use thunderhead_sim::{Cloud, Headers, Rng, Scenario, Source, Tape, Trace, closest, simulate};
 
 use crate::app::App;
 use crate::config::Config;
+use crate::cron::{SCHEDULED, path, trigger};
 use crate::email;
 use crate::message;
 use crate::mount;
@@ -38,6 +40,8 @@ pub struct Worker {
     has_requests: bool,
     /// Whether messages come to its queues from outside.
     sends_messages: bool,
+    /// The cron triggers that it has and that do not fail in the calm.
+    triggers: BTreeSet<String>,
     /// The promises that the calm breaks, and how.
     troubles: Vec<(Name, String)>,
     /// What was wrong with a workload that was drawn; all copies of this Worker share it.
@@ -46,13 +50,19 @@ pub struct Worker {
 
 impl Worker {
     /// Reads a folder: a configuration of wrangler's, the files that it names, and `storm.http` if there is one. The
-    /// place may also be the configuration. The error says what keeps the Worker from running.
+    /// place may also be the configuration, or a folder of several Workers. Then the requests may be in the folder of the
+    /// Worker that they are sent to. The error says what keeps the Worker from running.
     pub fn load(place: &Path, environment: Option<&str>) -> Result<Worker, String> {
         let mut apps = Vec::new();
-        for Found { folder, config } in neighbours::read(place, environment)? {
+        let mut folder = Config::folder(place).to_path_buf();
+        let found = neighbours::read(place, environment)?;
+        let has_storm = folder.join(STORM).is_file() || StormTs::name_in(&folder).is_some();
+        if let Some(first) = found.first().filter(|_| !has_storm) {
+            folder = first.folder.clone();
+        }
+        for Found { folder, config } in found {
             apps.push(Arc::new(App::of_config(&folder, config)?));
         }
-        let folder = Config::folder(place);
         let path = folder.join(STORM);
         let told = |why: String| format!("{}: {why}", path.display());
         let worker = match std::fs::read_to_string(&path) {
@@ -60,7 +70,7 @@ impl Worker {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Worker::of(apps, None)?,
             Err(error) => return Err(told(error.to_string())),
         };
-        match StormTs::load(folder)? {
+        match StormTs::load(&folder)? {
             Some(script) => {
                 worker.scripted(script).map_err(|why| format!("{}: {why}", folder.display()))
             }
@@ -89,6 +99,7 @@ impl Worker {
         let outside = Outside::new(&storm.outside, None);
         let storm = Arc::new(storm);
         let (troubles, wrong) = (Vec::new(), Arc::default());
+        let triggers = BTreeSet::new();
         let is_message = |entry: &Entry| matches!(entry.event, Event::Message(_));
         let sends_messages = storm.entries.iter().any(is_message);
         let worker = Worker {
@@ -98,6 +109,7 @@ impl Worker {
             outside,
             has_requests,
             sends_messages,
+            triggers,
             troubles,
             wrong,
         };
@@ -124,16 +136,30 @@ impl Worker {
             .rehearsed())
     }
 
-    /// Plays the calm. A workflow that fails or waits there does so by its program, and not by a storm.
+    /// Plays the calm. A workflow that fails or waits there does so by its program, and not by a storm. A trigger that
+    /// fails there would do so after every storm.
     fn rehearsed(mut self) -> Worker {
-        let scenario = Scenario { requests: self.one_by_one(), ..Scenario::default() };
+        self.triggers = self.declared_triggers();
+        let requests = self.with_next_firings(self.one_by_one());
+        let scenario = Scenario { requests, ..Scenario::default() };
         let source = Source::Tape(Tape::benign());
         let played = quietly(|| simulate(&scenario, &source, &|cloud| self.mount(cloud)));
         let Ok(run) = played else { return self };
         let broken = judge(FREE.iter().copied().filter(|free| CALM.contains(&&*free.name)), &run);
         let told = broken.into_iter().map(|one| (one.promise, one.finding.message));
         self.troubles = told.collect();
+        for exchange in exchanges(&run.trace) {
+            if exchange.request.method == SCHEDULED && !exchange.is_ok() {
+                self.triggers.remove(&trigger(&exchange.request.path));
+            }
+        }
         self
+    }
+
+    /// The triggers of its configuration, if it handles any: only its own can be fired, not those of its neighbours.
+    fn declared_triggers(&self) -> BTreeSet<String> {
+        let crons = &self.app().config().triggers.crons;
+        crons.iter().filter(|_| self.app().handles("scheduled")).cloned().collect()
     }
 
     /// What was wrong with a workload that was drawn: the search is worth nothing then.
@@ -182,6 +208,11 @@ impl Worker {
                 .collect();
             notes.extend(unknown);
         }
+        notes.extend(self.declared_triggers().difference(&self.triggers).map(|cron| {
+            format!(
+                "the cron trigger `{cron}` fails in the calm, so it does not fire after a storm"
+            )
+        }));
         for entry in &self.storm.entries {
             if let Event::Scheduled(cron) = &entry.event
                 && !config.triggers.crons.contains(cron)
@@ -242,7 +273,8 @@ impl Worker {
         let system = System::new(name, "a Worker", variant)
             .read_from(origin, remedy)
             .with_workload(move |rng| drawn.workload(rng))
-            .with_smallest(move || smallest.smallest());
+            .with_smallest(move || smallest.smallest())
+            .with_triggers(self.triggers.iter().map(|cron| path(cron).into()));
         let promises = self.script.iter().flat_map(|script| script.promises()).collect::<Vec<_>>();
         let system = system.with_promises(&promises.iter().collect::<Vec<_>>());
         let system = self.troubles.iter().fold(system, |system, (promise, why)| {

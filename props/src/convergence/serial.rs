@@ -1,6 +1,7 @@
 //! The orders in which the requests of a run may have happened one after the other.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use thunderhead_sim::answers::{self, Answers};
 use thunderhead_sim::{
@@ -9,6 +10,7 @@ use thunderhead_sim::{
 
 use super::connections::{Played, heard};
 use crate::history::{exchanges, streamed};
+use crate::promise::Name;
 
 /// One thing that is done in a calm run: a request (step 0), or something that is said on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +32,8 @@ struct Attempt {
     began: Option<Time>,
     /// Whether the client has gone away while it was answered. How much was done by then depends on the time.
     left: bool,
+    /// Whether it is the firing of a trigger so long after the requests of clients that nothing overtakes it.
+    last: bool,
 }
 
 /// The status that asks a client to come later. How many requests are too many depends on repetitions and gaps, which a
@@ -71,11 +75,11 @@ impl Orders {
     }
 }
 
-/// The orders that no client would notice to be wrong. A request that was answered before another was sent comes
+/// The orders that no client would notice to be wrong. `triggers` are the paths of the system's cron triggers. A request that was answered before another was sent comes
 /// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx,
 /// with 429, with a body that was broken off or never may be missing. A client that tried twice may have been heard
 /// twice.
-pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
+pub fn orders(trace: &Trace, scenario: &Scenario, triggers: &[Name]) -> Orders {
     let requests = scenario.requests.iter().enumerate();
     let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();
     let attempts = attempts(trace, scenario, &mut played);
@@ -84,7 +88,8 @@ pub fn orders(trace: &Trace, scenario: &Scenario) -> Orders {
         && !are_mixed_up(&scenario.requests)
         && !attempts.iter().any(|one| one.left)
         && !(0..scenario.requests.len()).any(|of| connections(of, &played) >= CONNECTIONS_MOST)
-        && !attempts.iter().any(|one| is_half_done(one, &attempts, &played));
+        && !attempts.iter().any(|one| is_half_done(one, &attempts, &played))
+        && triggers.iter().all(|trigger| has_fired_last(trigger, &attempts, &played));
     let began = attempts.iter().filter_map(|one| Some((one.began?, one.part, one.served)));
     let mut began: Vec<(Time, Part, bool)> = began.collect();
     began.sort_by_key(|(at, ..)| *at);
@@ -112,6 +117,8 @@ fn connections(of: usize, played: &[Played]) -> usize {
 
 /// The method of a cron trigger's request.
 const SCHEDULED: &str = "SCHEDULED";
+/// A client that was not answered has given up by then.
+const LONG_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// Whether a cron trigger failed and has not fired again. Nobody tries it again; its next firing goes on where it
 /// stopped, and what it leaves until then is no promise of anybody's.
@@ -121,6 +128,21 @@ fn is_half_done(attempt: &Attempt, all: &[Attempt], played: &[Played]) -> bool {
         later.served && later.sent >= attempt.sent && request(later).path == request(attempt).path
     };
     !attempt.served && request(attempt).method == SCHEDULED && !all.iter().any(again)
+}
+
+/// Whether a trigger has fired after all that the clients have sent. It fires for as long as the system is deployed, so
+/// what its next firing would mend is no trace of the storm.
+fn has_fired_last(trigger: &str, all: &[Attempt], played: &[Played]) -> bool {
+    let is_it = |one: &Attempt| &*played[one.part.request].request.request.path == trigger;
+    all.iter().any(|one| one.last && one.served && is_it(one))
+}
+
+/// Whether a request fires a trigger after the storm and long after the last request of a client.
+fn is_last(of: &ClientRequest, scenario: &Scenario) -> bool {
+    let is_firing = |sent: &ClientRequest| sent.request.method == SCHEDULED;
+    let asked = scenario.requests.iter().filter(|sent| !is_firing(sent)).map(|sent| sent.at);
+    let is_late = asked.max().is_none_or(|asked| of.at >= asked + LONG_AFTER);
+    is_firing(of) && is_late && of.at >= scenario.storm_ends_at
 }
 
 /// Every way to go on that no client would notice to be wrong.
@@ -136,7 +158,9 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
             let (other, next) = (&attempts[*other], &attempts[next]);
             let said_before =
                 other.part.request == next.part.request && other.part.step < next.part.step;
-            said_before || other.over.is_some_and(|over| over < next.sent)
+            said_before
+                || next.last && !other.last
+                || other.over.is_some_and(|over| over < next.sent)
         };
         if left.iter().any(before) {
             continue;
@@ -206,21 +230,22 @@ fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec
         } else if !served {
             part.request = unheard(request, sent, played);
         }
+        let last = is_last(sent, scenario);
         let begun = begun.get(&exchange.call).map_or(&[][..], |times| times);
         let began = begun.first().copied();
-        attempts.push(Attempt { part, sent: exchange.sent, served, over, began, left });
+        attempts.push(Attempt { part, sent: exchange.sent, served, over, began, left, last });
         for said in said.into_iter().flatten() {
             part.step += 1;
             played[part.request].said.push((said.at, said.frame));
             let (sent, over) = (said.began, said.over);
             let (served, began) = (!said.doubtful, Some(said.at));
-            attempts.push(Attempt { part, sent, served, over, began, left: false });
+            attempts.push(Attempt { part, sent, served, over, began, left: false, last });
         }
         // The network may have carried it twice.
         for began in begun.iter().skip(1).copied().map(Some) {
             let part = Part { request: unheard(request, sent, played), step: 0 };
             let (sent, served, over) = (exchange.sent, false, None);
-            attempts.push(Attempt { part, sent, served, over, began, left: false });
+            attempts.push(Attempt { part, sent, served, over, began, left: false, last });
         }
     }
     attempts
@@ -275,7 +300,7 @@ mod tests {
                 }
             };
         }
-        numbers(&orders(&history.trace(), &Scenario { requests, ..Scenario::default() }))
+        numbers(&orders(&history.trace(), &Scenario { requests, ..Scenario::default() }, &[]))
     }
 
     /// The requests of each order, and whether there are no others.
@@ -313,9 +338,40 @@ mod tests {
         let answer = |status| Reply::Fetch(Response::new(status, ""));
         history.calls("client", 0, op.clone()).returns("client", 0, answer(500));
         let scenario = Scenario { requests, ..Scenario::default() };
-        assert!(!orders(&history.trace(), &scenario).complete);
+        assert!(!orders(&history.trace(), &scenario, &[]).complete);
         history.calls("client", 1, op).returns("client", 1, answer(200));
-        assert!(orders(&history.trace(), &scenario).complete);
+        assert!(orders(&history.trace(), &scenario, &[]).complete);
+    }
+
+    /// A system with a trigger is never without its next firing.
+    #[test]
+    fn a_system_with_a_trigger_is_compared_when_it_has_fired_long_after_all_else() {
+        let put = ClientRequest::new(Time::ZERO, "PUT", "/", "");
+        let fired =
+            |seconds: u64| ClientRequest::new(Time::from_ms(1_000 * seconds), SCHEDULED, "/0", "");
+        let triggers = [Name::from("/0")];
+        let complete = |seconds: u64, status: u16| {
+            let requests = vec![put.clone(), fired(seconds)];
+            let mut history = History::default();
+            for (call, (sent, status)) in (0..).zip(requests.iter().zip([202, status])) {
+                let request = sent.request.clone();
+                history.waits(sent.at - Time::ZERO).calls(
+                    "client",
+                    call,
+                    Op::Fetch { to: "web".into(), request },
+                );
+                history.returns("client", call, Reply::Fetch(Response::new(status, "")));
+            }
+            let scenario = Scenario { requests, ..Scenario::default() };
+            let orders = orders(&history.trace(), &scenario, &triggers);
+            (orders.complete, orders.found.len())
+        };
+        // It comes last, although the request before it was only accepted.
+        assert_eq!(complete(3_600, 200), (true, 1));
+        assert!(!complete(3_600, 500).0);
+        assert!(!complete(70, 200).0);
+        let scenario = Scenario { requests: vec![put], ..Scenario::default() };
+        assert!(!orders(&History::default().trace(), &scenario, &triggers).complete);
     }
 
     #[test]
@@ -335,7 +391,7 @@ mod tests {
             history.calls("client", 0, op.clone()).returns("client", 0, Reply::Fetch(answer));
             history.effect_of(Op::Frame { end: 0, frame: last }, Ok(Reply::Done));
             let scenario = Scenario { requests: vec![request.clone()], ..Scenario::default() };
-            numbers(&orders(&history.trace(), &scenario)).0
+            numbers(&orders(&history.trace(), &scenario, &[])).0
         };
         assert_eq!(found(Frame::End), [vec![0]]);
         assert_eq!(found(Frame::Broken), [vec![0], vec![]]);
@@ -347,7 +403,7 @@ mod tests {
         let cancel = Frame::Cancel { reason: "".into() };
         history.calls("client", 1, Op::Frame { end: 1, frame: cancel });
         let scenario = Scenario { requests: vec![request.clone()], ..Scenario::default() };
-        assert!(!orders(&history.trace(), &scenario).complete);
+        assert!(!orders(&history.trace(), &scenario, &[]).complete);
     }
 
     #[test]
@@ -358,7 +414,7 @@ mod tests {
         history.calls("client", 0, op.clone()).begins(0, op.clone()).begins(0, op);
         history.returns("client", 0, Reply::Fetch(Response::new(200, "")));
         let scenario = Scenario { requests: vec![request], ..Scenario::default() };
-        let (found, _) = numbers(&orders(&history.trace(), &scenario));
+        let (found, _) = numbers(&orders(&history.trace(), &scenario, &[]));
         assert_eq!(found, [vec![0, 0], vec![0]]);
     }
 
@@ -381,7 +437,7 @@ mod tests {
         let other = ClientRequest::new(Time::ZERO, "PUT", "/8", "");
         history.calls("client", 3, call(&other)).returns("client", 3, answer(""));
         let scenario = Scenario { requests: vec![order, paid], ..Scenario::default() };
-        let orders = orders(&history.trace(), &scenario);
+        let orders = orders(&history.trace(), &scenario, &[]);
         let names: Vec<_> = orders.played.iter().map(|one| one.request.name.as_deref()).collect();
         assert_eq!(names, [Some("order"), None, None]);
         let (found, complete) = numbers(&orders);
@@ -398,7 +454,7 @@ mod tests {
             history.calls("client", 0, Op::Fetch { to: "web".into(), request });
             history.returns("client", 0, Reply::Fetch(Response::new(status, "")));
             let requests = requests.to_vec();
-            orders(&history.trace(), &Scenario { requests, ..Scenario::default() }).complete
+            orders(&history.trace(), &Scenario { requests, ..Scenario::default() }, &[]).complete
         };
         assert!(complete(&[order("a")], 200));
         assert!(!complete(&[order("a")], 429));
@@ -422,7 +478,7 @@ mod tests {
         history.begins(3, say(3, "a")).ends(3, Reply::Done);
         history.begins(2, say(1, "a")).calls("client", 4, say(1, "lost"));
         let scenario = Scenario { requests: vec![request], ..Scenario::default() };
-        let orders = orders(&history.trace(), &scenario);
+        let orders = orders(&history.trace(), &scenario, &[]);
         let part = |request, step| Part { request, step };
         let begin = [part(1, 0), part(2, 0), part(2, 1)];
         let with = |rest: &[Part]| [&begin[..], rest].concat();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thunderhead_sim::{ClientRequest, Request, Rng, Time, answers};
 
 use super::Worker;
-use crate::cron::{Cron, DUE, SCHEDULED, trigger};
+use crate::cron::{Cron, DUE, SCHEDULED, path, trigger};
 use crate::storm_http::{Entry, Event};
 use crate::storm_ts::{Sent, StormTs};
 
@@ -21,17 +21,18 @@ const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
 const MOST: u32 = 4;
 /// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
 const ONE_BY_ONE: Duration = Duration::from_secs(60);
-/// How long after the last request a cron trigger fires again: long after the storm.
+/// How long after the last request every cron trigger fires: long after the storm.
 const AFTERWARDS: Duration = Duration::from_secs(2 * 60 * 60);
 
 impl Worker {
     pub(super) fn smallest(&self) -> Vec<ClientRequest> {
-        match self.sender() {
+        let requests = match self.sender() {
             Some(script) => {
                 self.scripted_workload(script, &mut Rng::new(0)).into_iter().take(1).collect()
             }
             None => vec![self.sent(&self.storm.entries[0], Time::ZERO)],
-        }
+        };
+        self.with_next_firings(requests)
     }
 
     /// What `storm.ts` sends. It was tried when the file was read, so an error now depends on what was drawn. Then
@@ -68,13 +69,31 @@ impl Worker {
     }
 
     pub(super) fn workload(&self, rng: &mut Rng) -> Vec<ClientRequest> {
-        let mut requests = match self.sender() {
+        let requests = match self.sender() {
             Some(script) => self.scripted_workload(script, rng),
             None => self.drawn(rng),
         };
-        requests.extend(next_firings(&requests));
+        self.with_next_firings(requests)
+    }
+
+    /// The same requests, and long after the storm the next firing of every trigger: those that are among them, and
+    /// those that the Worker has. It finds what was left half done.
+    pub(super) fn with_next_firings(&self, mut requests: Vec<ClientRequest>) -> Vec<ClientRequest> {
+        let Some(last) = requests.iter().map(|sent| sent.at).max() else { return requests };
+        let played: Vec<String> = requests
+            .iter()
+            .filter(|sent| sent.request.method == SCHEDULED)
+            .map(|sent| trigger(&sent.request.path))
+            .collect();
+        let all: BTreeSet<&String> = played.iter().chain(&self.triggers).collect();
+        requests.extend(all.into_iter().map(|cron| self.firing(cron, last + AFTERWARDS)));
         set_due_times(&mut requests);
         requests
+    }
+
+    fn firing(&self, cron: &str, at: Time) -> ClientRequest {
+        let to = Some(self.app().cron().into());
+        ClientRequest { to, ..ClientRequest::new(at, SCHEDULED, &path(cron), "") }
     }
 
     /// Requests of the file, in its order or in any other.
@@ -113,12 +132,8 @@ impl Worker {
             Event::Request(request) => tried_again(request, self.app().name()),
             Event::Email(request) => tried_again(request, &self.app().mail()),
             Event::Message(request) => tried_again(request, &self.app().sender()),
-            // A trigger that is missed is not tried again: see `next_firings`.
-            Event::Scheduled(cron) => {
-                let path = format!("/{}", cron.replace(' ', "+"));
-                let to = Some(self.app().cron().into());
-                ClientRequest { to, ..ClientRequest::new(at, SCHEDULED, &path, "") }
-            }
+            // A trigger that is missed is not tried again: see `with_next_firings`.
+            Event::Scheduled(cron) => self.firing(cron, at),
         }
     }
 }
@@ -187,18 +202,6 @@ impl<'a> Drawn<'a> {
         }
         own
     }
-}
-
-/// The next firing of every cron trigger, long after the storm. It finds what one that failed has left half done.
-fn next_firings(requests: &[ClientRequest]) -> Vec<ClientRequest> {
-    let Some(last) = requests.iter().map(|sent| sent.at).max() else { return Vec::new() };
-    let mut firings: Vec<ClientRequest> = Vec::new();
-    for sent in requests.iter().filter(|sent| sent.request.method == SCHEDULED) {
-        if firings.iter().all(|known| known.request != sent.request) {
-            firings.push(ClientRequest { at: last + AFTERWARDS, ..sent.clone() });
-        }
-    }
-    firings
 }
 
 /// Says of each firing of a trigger when it was due, as the platform does. No two were due at the same time, although a

@@ -121,3 +121,45 @@ fn a_client_may_wait_in_vain_for_an_answer() {
         "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Room"] }]"#;
     assert_eq!(broken(config, source, "WEBSOCKET /\n\nhello\n=== wait-for-server\n"), None);
 }
+
+/// A trigger mends what a crash has left undone, for as long as the Worker is deployed. No line of the file fires it.
+#[test]
+fn what_the_next_firing_of_a_trigger_mends_is_no_trace() {
+    let source = "const sweep = async (env) => {
+          await env.DB.exec('CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, status TEXT)');
+          await env.DB.prepare(`UPDATE orders SET status = 'sent'`).run();
+        };
+        export default {
+          async fetch(request, env, ctx) {
+            await env.DB.exec('CREATE TABLE IF NOT EXISTS orders (id TEXT PRIMARY KEY, status TEXT)');
+            await env.DB.prepare(`INSERT INTO orders VALUES ('a', 'placed') ON CONFLICT DO NOTHING`).run();
+            ctx.waitUntil(sweep(env));
+            return new Response('placed');
+          },
+          async scheduled(controller, env) { await sweep(env); },
+        };";
+    let config = |cron: &str| format!(r#"{DATABASE}, "triggers": {{ "crons": [{cron}] }}"#);
+    assert_eq!(broken(&config(r#""*/5 * * * *""#), source, "POST /\n"), None);
+    let undone = broken(&config(""), source, "POST /\n");
+    assert!(undone.is_some_and(|why| why.contains("the storm leaves no trace")), "nothing sweeps");
+}
+
+/// A search that waits for a trigger to succeed would compare nothing.
+#[test]
+fn a_trigger_that_fails_in_the_calm_is_named_and_does_not_keep_a_search_from_comparing() {
+    let source = "export default {
+          async fetch(request, env) {
+            const n = Number(await env.KV.get('n') ?? 0);
+            await env.KV.put('n', String(n + 1));
+            return new Response('counted');
+          },
+          async scheduled(controller, env) { await env.AI.run('model', {}); },
+        };";
+    let config = r#""ai": { "binding": "AI" }, "triggers": { "crons": ["0 * * * *"] },
+        "kv_namespaces": [{ "binding": "KV", "id": "kv" }]"#;
+    let app = load(&format!(r#""name": "web", {config}"#), source).unwrap();
+    let notes = Worker::new(Arc::unwrap_or_clone(app), Some("POST /\n")).unwrap().notes();
+    let named = |note: &String| note.contains("the cron trigger `0 * * * *` fails in the calm");
+    assert!(notes.iter().any(named), "{notes:?}");
+    assert!(broken(config, source, "POST /\n").is_some());
+}

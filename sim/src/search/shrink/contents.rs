@@ -58,10 +58,19 @@ fn texts(request: &ClientRequest) -> impl Iterator<Item = &[u8]> {
     [request.from.as_bytes(), asked.path.as_bytes(), asked.body.bytes()].into_iter().chain(headers)
 }
 
-/// The parts of a text that name something. A dot, a hyphen and an underscore belong to a name.
+/// The parts of a text that name something.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let within = |c: char| c.is_alphanumeric() || ".-_".contains(c);
-    text.split(move |c| !within(c)).filter(|word| !word.is_empty())
+    text.split(|c| !is_of_word(c)).filter(|word| !word.is_empty())
+}
+
+/// What stands between the words of a text.
+fn between(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_of_word).filter(|between| !between.is_empty())
+}
+
+/// A dot, a hyphen and an underscore belong to a name.
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || ".-_".contains(c)
 }
 
 /// The edits of a case that may make its requests simpler, those that say most first.
@@ -96,7 +105,8 @@ fn fewer(number: u32) -> impl Iterator<Item = u32> {
     [0, 1, number / 2, number.saturating_sub(1)].into_iter().filter(move |less| *less < number)
 }
 
-/// Words in the same place of two requests of a kind become the earlier one: two users become one.
+/// Words in the same place of two requests of a kind become the earlier one: two users become one. Texts are of a kind if
+/// what stands between their words is the same; otherwise a path would lend its words to a cron trigger.
 fn same_words(requests: &[ClientRequest]) -> Vec<Simpler> {
     let mut edits = Vec::new();
     let mut tried = BTreeSet::new();
@@ -110,7 +120,8 @@ fn same_words(requests: &[ClientRequest]) -> Vec<Simpler> {
                     one.request.body.text().unwrap_or_default(),
                 ),
             ];
-            for (new, old) in places.into_iter().flat_map(|(new, old)| words(new).zip(words(old))) {
+            let alike = places.into_iter().filter(|(new, old)| between(new).eq(between(old)));
+            for (new, old) in alike.flat_map(|(new, old)| words(new).zip(words(old))) {
                 if new != old && tried.insert((new, old)) {
                     edits.push(Simpler::Word { old: old.into(), new: new.into() });
                 }
@@ -226,4 +237,41 @@ fn replaced(text: &str, old: &str, new: &str) -> String {
         rest = &rest[at + word.len()..];
     }
     out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words_of(requests: &[(&str, &str, &str)]) -> Vec<(String, String)> {
+        let sent = |(method, path, body): &(&str, &str, &str)| {
+            ClientRequest::new(Time::ZERO, method, path, *body)
+        };
+        let requests: Vec<ClientRequest> = requests.iter().map(sent).collect();
+        let words = same_words(&requests).into_iter().map(|edit| match edit {
+            Simpler::Word { old, new } => (old, new),
+            other => panic!("{other:?}"),
+        });
+        words.collect()
+    }
+
+    fn word(old: &str, new: &str) -> (String, String) {
+        (old.into(), new.into())
+    }
+
+    #[test]
+    fn two_users_become_one_in_paths_and_bodies_of_a_kind() {
+        let users =
+            [("PUT", "/users/ann", "{\"tea\": 1}"), ("DELETE", "/users/bob", "{\"cup\": 2}")];
+        assert_eq!(words_of(&users), [word("bob", "ann"), word("cup", "tea"), word("2", "1")]);
+    }
+
+    #[test]
+    fn a_path_lends_no_word_to_another_kind_of_path() {
+        assert_eq!(words_of(&[("PUT", "/p1", ""), ("SCHEDULED", "/0+8+*+*+*", "")]), []);
+        let queries = [("POST", "/ann?amount=100", ""), ("POST", "/ann?to=bob&amount=30", "")];
+        assert_eq!(words_of(&queries), []);
+        let bodies = [("POST", "/", "{\"amount\": 42}"), ("POST", "/", "{\"by\": \"ann\"}")];
+        assert_eq!(words_of(&bodies), []);
+    }
 }

@@ -139,7 +139,7 @@ async fn ask(outside: Outside, outbound: &Outbound) -> Result<Response, Error> {
     }
     let host = outbound.request.headers.get("host").unwrap_or_default();
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
-    let name = name.map_or(&*host, |(name, _)| name).trim_matches(['[', ']']);
+    let name = name.map_or(host, |(name, _)| name).trim_matches(['[', ']']);
     let name = ServerName::try_from(name.to_string()).map_err(|error| failed(&error))?;
     let connector = TlsConnector::from(tls()?);
     let stream = connector.connect(name, stream).await.map_err(|error| {

@@ -120,7 +120,7 @@ fn status(mut stream: TcpStream) -> u16 {
 }
 
 #[test]
-fn whoever_is_hostile_is_refused_and_everybody_else_is_answered() {
+fn hostile_clients_are_refused_and_everybody_else_is_answered() {
     let (server, mut ann) = signs_in();
     let host = format!("Host: {}", server.address);
     let cookie = format!("Cookie: {}", ann.cookie.clone().unwrap());

@@ -105,7 +105,7 @@ impl Person {
         let mut body = tag.clone().into_bytes();
         if method == "PUT" {
             let more = self.rng.below(USUAL);
-            let length = if more % LARGE_IN == 0 { LARGE } else { more as usize };
+            let length = if more.is_multiple_of(LARGE_IN) { LARGE } else { more as usize };
             body.resize(body.len() + length, b'x');
         }
         let broken_off = manner == Manner::BrokenOff;

@@ -17,6 +17,7 @@ use thunderhead_sim::{
 use crate::coverage::Coverage;
 use crate::guided::Guided;
 use crate::promise::{Name, Violation};
+use crate::promises::Reading;
 use crate::quiet::quietly;
 use crate::search::{self, Sampling};
 use crate::system::{System, Variant};
@@ -333,9 +334,7 @@ impl Search<'_> {
         seed: Option<u64>,
     ) -> Result<(Record, Run), SetupError> {
         let run = search::play(self.variant, &scenario, source)?;
-        let violations = self.system.judge_drawn(self.variant, &scenario, &run);
-        let broken: Vec<Name> = violations.into_iter().map(|v| v.promise).collect();
-        let seen = self.system.sometimes().map(|(_, seen)| seen.of(&run.trace)).collect();
+        let (broken, seen) = self.told(&scenario, &run);
         let coverage = self.coverage.then(|| {
             let mut coverage = Coverage::default();
             coverage.add(&run.trace, scenario.drawn_faults);
@@ -343,6 +342,14 @@ impl Search<'_> {
         });
         let case = (!broken.is_empty()).then(|| Case { scenario, tape: run.tape() });
         Ok((Record { hash: run.trace.hash(), seed, seen, broken, case, coverage }, run))
+    }
+
+    /// The promises that a run breaks, and which `sometimes` it shows.
+    fn told(&self, scenario: &Scenario, run: &Run) -> (Vec<Name>, Vec<bool>) {
+        let reading = Reading::of(&run.trace);
+        let violations = self.system.judge_drawn_read(self.variant, scenario, run, &reading);
+        let seen = self.system.sometimes().map(|(_, seen)| seen.read(&reading));
+        (violations.into_iter().map(|v| v.promise).collect(), seen.collect())
     }
 
     /// Deals a batch to the threads and collects the results in the batch's order.

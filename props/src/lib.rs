@@ -141,7 +141,7 @@ pub use free::FREE;
 pub use guided::Guided;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};
-pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, UPLOADS};
+pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, Reading, UPLOADS};
 pub use quiet::quietly;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{COMPARED, Expected, System, Variant};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use thunderhead_sim::{End, Event, EventKind, Run, Story, Trace};
 
+use crate::promises::Reading;
+
 /// The name of a system, a variant or a promise: a literal, or a string made at run time.
 pub type Name = Cow<'static, str>;
 
@@ -69,6 +71,33 @@ impl Promise {
         Promise::fixed(name, about, Check::Sometimes(Reads::Plain(seen)))
     }
 
+    /// Like [`Promise::always`], with a check that shares what it reads with others.
+    pub(crate) const fn always_shared(
+        name: &'static str,
+        about: &'static str,
+        check: fn(&Reading<'_>) -> Result<(), Finding>,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Always(Reads::Shared(check)))
+    }
+
+    /// Like [`Promise::eventually`], with a check that shares what it reads with others.
+    pub(crate) const fn eventually_shared(
+        name: &'static str,
+        about: &'static str,
+        check: fn(&Reading<'_>) -> Result<(), Finding>,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Eventually(Reads::Shared(check)))
+    }
+
+    /// Like [`Promise::sometimes`], with a check that shares what it reads with others.
+    pub(crate) const fn sometimes_shared(
+        name: &'static str,
+        about: &'static str,
+        seen: fn(&Reading<'_>) -> bool,
+    ) -> Promise {
+        Promise::fixed(name, about, Check::Sometimes(Reads::Shared(seen)))
+    }
+
     /// A promise that is made at run time.
     pub fn made(name: impl Into<Name>, about: impl Into<Name>, check: Check) -> Promise {
         Promise { name: name.into(), about: about.into(), check }
@@ -128,14 +157,22 @@ pub enum Reads<T: 'static> {
     Plain(fn(&Trace) -> T),
     /// A closure.
     Made(Arc<dyn Fn(&Trace) -> T + Send + Sync>),
+    /// A function that shares what it reads with others.
+    Shared(fn(&Reading<'_>) -> T),
 }
 
 impl<T> Reads<T> {
     /// What it says of this trace.
     pub fn of(&self, trace: &Trace) -> T {
+        self.read(&Reading::of(trace))
+    }
+
+    /// What it says of a trace that others are asked about too.
+    pub(crate) fn read(&self, reading: &Reading<'_>) -> T {
         match self {
-            Reads::Plain(read) => read(trace),
-            Reads::Made(read) => read(trace),
+            Reads::Plain(read) => read(reading),
+            Reads::Made(read) => read(reading),
+            Reads::Shared(read) => read(reading),
         }
     }
 }
@@ -143,7 +180,7 @@ impl<T> Reads<T> {
 impl<T> fmt::Debug for Reads<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Reads::Plain(_) => "function",
+            Reads::Plain(_) | Reads::Shared(_) => "function",
             Reads::Made(_) => "closure",
         })
     }
@@ -204,11 +241,20 @@ impl Violation {
 
 /// Judges a run by every promise that is not a `sometimes`, in their order.
 pub fn judge<'a>(promises: impl Iterator<Item = &'a Promise>, run: &Run) -> Vec<Violation> {
-    let (trace, at_rest) = (&run.trace, at_rest(run));
+    judge_read(promises, run, &Reading::of(&run.trace))
+}
+
+/// Like [`judge`], of a run whose trace others are asked about too.
+pub(crate) fn judge_read<'a>(
+    promises: impl Iterator<Item = &'a Promise>,
+    run: &Run,
+    trace: &Reading<'_>,
+) -> Vec<Violation> {
+    let at_rest = at_rest(run);
     let broken = promises.filter_map(|promise| {
         let checked = match &promise.check {
-            Check::Always(check) => check.of(trace),
-            Check::Eventually(check) if at_rest => check.of(trace),
+            Check::Always(check) => check.read(trace),
+            Check::Eventually(check) if at_rest => check.read(trace),
             Check::Eventually(_) | Check::Sometimes(_) | Check::Converges => Ok(()),
         };
         checked.err().map(|finding| Violation { promise: promise.name.clone(), finding })

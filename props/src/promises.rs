@@ -5,6 +5,7 @@
 //! * `facts.rs`: what the promises read from a trace, in the words of the system. It is the only file that
 //!   knows how the trace is laid out.
 //! * `contents.rs`: what is stored, rebuilt from the facts.
+//! * `Known`, in the module itself: what is read of a history once, because most promises begin with it ([`Reading`]).
 //! * `sometimes.rs`: what a search has to meet, so that it proves something.
 //! * `mutants.rs`: histories written by hand, for the tests; each promise must reject some of them.
 //! * Every other file holds the promises about one subject.
@@ -13,12 +14,14 @@ mod commands;
 mod comparisons;
 mod generations;
 mod part;
+mod reading;
 mod relay;
 mod uploads;
 
 pub use commands::COMMANDS;
 pub use comparisons::COMPARISONS;
 pub use generations::GENERATIONS;
+pub use reading::Reading;
 pub use relay::RELAY;
 pub use uploads::UPLOADS;
 

@@ -8,7 +8,8 @@ use thunderhead_sim::{ClientRequest, Cloud, Rng, Run, Scenario, StableHasher};
 use crate::convergence::converges;
 use crate::free::FREE;
 use crate::platform::PLATFORM;
-use crate::promise::{Check, Name, Promise, Reads, Violation, at_rest, judge};
+use crate::promise::{Check, Name, Promise, Reads, Violation, at_rest, judge_read};
+use crate::promises::Reading;
 
 /// A system and its variants. It is made at run time, of names and closures that it owns, so it may come from a file.
 /// A clone shares the closures.
@@ -190,7 +191,17 @@ impl System {
     /// leaves no trace is asked only when all others hold: what broke one of them leaves its traces, and calm runs
     /// take time.
     pub fn judge(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
-        let broken = judge(self.promises_of(variant), run);
+        self.judge_read(variant, scenario, run, &Reading::of(&run.trace))
+    }
+
+    fn judge_read(
+        &self,
+        variant: &Variant,
+        scenario: &Scenario,
+        run: &Run,
+        reading: &Reading<'_>,
+    ) -> Vec<Violation> {
+        let broken = judge_read(self.promises_of(variant), run, reading);
         let converging = self.promises().find(|promise| matches!(promise.check, Check::Converges));
         let Some(promise) = converging.filter(|_| broken.is_empty() && at_rest(run)) else {
             return broken;
@@ -205,10 +216,21 @@ impl System {
     /// Judges one of many runs that a search has drawn. Calm runs would double the time of a search, so the storm is
     /// compared with them in one run of [`COMPARED`] unless the system has no promise of its own.
     pub fn judge_drawn(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
+        self.judge_drawn_read(variant, scenario, run, &Reading::of(&run.trace))
+    }
+
+    /// Like [`System::judge_drawn`], of a run whose trace is asked for every `sometimes` too.
+    pub(crate) fn judge_drawn_read(
+        &self,
+        variant: &Variant,
+        scenario: &Scenario,
+        run: &Run,
+        reading: &Reading<'_>,
+    ) -> Vec<Violation> {
         let drawn = StableHasher::of(&(run.steps, run.draws.len()));
         match self.promises.is_empty() || drawn.is_multiple_of(COMPARED) {
-            true => self.judge(variant, scenario, run),
-            false => judge(self.promises_of(variant), run),
+            true => self.judge_read(variant, scenario, run, reading),
+            false => judge_read(self.promises_of(variant), run, reading),
         }
     }
 

@@ -18,6 +18,8 @@ mod sometimes;
 mod state;
 mod stays;
 
+use std::cell::OnceCell;
+
 use crate::promise::Promise;
 
 /// The promises of commands.
@@ -43,3 +45,10 @@ pub const COMMANDS: &[&Promise] = &[
     &sometimes::CONFLICT,
     &sometimes::MANY,
 ];
+
+/// What the promises read of a history once, for all of them.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    facts: OnceCell<Vec<(usize, facts::Fact<'a>)>>,
+    at_the_end: OnceCell<contents::Contents<'a>>,
+}

@@ -17,6 +17,10 @@ mod sometimes;
 mod tags;
 mod webhooks;
 
+use std::cell::OnceCell;
+
+use thunderhead_sim::Time;
+
 use crate::promise::Promise;
 
 /// Every promise of the system, and what a search must have seen.
@@ -65,3 +69,11 @@ pub const GENERATIONS: &[&Promise] = &[
     &sometimes::BROWSED,
     &sometimes::REFUSED,
 ];
+
+/// What the promises read of a history once, for all of them.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    facts: OnceCell<Vec<(usize, Time, facts::Fact<'a>)>>,
+    at_the_end: OnceCell<contents::Contents<'a>>,
+    given: OnceCell<Vec<facts::Given>>,
+}

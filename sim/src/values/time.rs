@@ -56,7 +56,24 @@ impl Time {
         let (year, month, day) = date(days);
         let (hour, minute) = (in_day / 3_600_000, in_day / 60_000 % 60);
         let (second, ms) = (in_day / 1000 % 60, in_day % 1000);
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+        let parts = [
+            (year, 4.max(year.max(1).ilog10() + 1), '-'),
+            (month, 2, '-'),
+            (day, 2, 'T'),
+            (hour, 2, ':'),
+            (minute, 2, ':'),
+            (second, 2, '.'),
+            (ms, 3, 'Z'),
+        ];
+        let mut text = String::with_capacity(24);
+        for (number, digits, end) in parts {
+            for place in (0..digits).rev() {
+                let digit = number / 10_u64.pow(place) % 10;
+                text.push(char::from(b'0' + digit as u8));
+            }
+            text.push(end);
+        }
+        text
     }
 }
 

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::Trace;
-
-use super::facts::{Change, Fact, Message, change, facts};
+use super::facts::{Change, Fact, Message, facts};
+use crate::promises::Reading;
 
 /// What the trace says is stored.
 #[derive(Debug, Default)]
@@ -29,14 +28,16 @@ pub struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     /// The contents at the end of a trace.
-    pub fn at_the_end(trace: &'a Trace) -> Contents<'a> {
-        let mut contents = Contents::default();
-        for (_, fact) in facts(trace) {
-            if let Fact::Rows(changes) = fact {
-                changes.iter().filter_map(change).for_each(|change| contents.apply(&change));
+    pub fn at_the_end<'b>(trace: &'b Reading<'a>) -> &'b Contents<'a> {
+        trace.commands.at_the_end.get_or_init(|| {
+            let mut contents = Contents::default();
+            for (_, fact) in facts(trace) {
+                if let Fact::Rows(changes) = fact {
+                    changes.iter().for_each(|change| contents.apply(change));
+                }
             }
-        }
-        contents
+            contents
+        })
     }
 
     /// Learns from a change.

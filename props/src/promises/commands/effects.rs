@@ -2,26 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::Trace;
-
 use super::contents::Contents;
-use super::facts::{Change, Fact, change, facts};
+use super::facts::{Change, Fact, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static NONE_LOST: Promise = Promise::eventually(
+pub static NONE_LOST: Promise = Promise::eventually_shared(
     "no command is lost",
     "every command takes effect in the end, unless it is set aside or waits behind one that cannot be carried out; none is called processed that did not",
     none_lost,
 );
 
-pub static NONE_TWICE: Promise = Promise::always(
+pub static NONE_TWICE: Promise = Promise::always_shared(
     "no command takes effect twice",
     "every effect is that of a command, and of one that had none before",
     none_twice,
 );
 
-fn none_lost(trace: &Trace) -> Result<(), Finding> {
+fn none_lost(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let poisoned = contents.is_poisoned();
     for command in contents.commands().filter(|command| !contents.is_done(command.id)) {
@@ -37,12 +36,12 @@ fn none_lost(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn none_twice(trace: &Trace) -> Result<(), Finding> {
+fn none_twice(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut first = BTreeMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().filter_map(change) {
+        for change in changes.iter().copied() {
             if let Change::Effect { id, .. } = &change {
                 if !contents.is_command(id) {
                     return Err(Finding::at(at, format!("{id} is not a command")));
@@ -74,17 +73,21 @@ mod tests {
     fn commands_that_take_effect_once_are_as_they_should_be() {
         let mut story = two();
         story.effect("1").effect("2").marked(1).marked(2);
-        assert_eq!(none_lost(&story.trace()), Ok(()));
-        assert_eq!(none_twice(&story.trace()), Ok(()));
+        assert_eq!(none_lost(&Reading::of(&story.trace())), Ok(()));
+        assert_eq!(none_twice(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
     fn a_command_that_stays_pending_is_rejected() {
         let mut story = two();
         story.effect("1").marked(1);
-        let finding = none_lost(&story.trace()).unwrap_err();
+        let finding = none_lost(&Reading::of(&story.trace())).unwrap_err();
         assert_eq!(finding.message, "2 is still pending");
-        assert_eq!(none_lost(&story.parked(2).trace()), Ok(()), "an operator will look at it");
+        assert_eq!(
+            none_lost(&Reading::of(&story.parked(2).trace())),
+            Ok(()),
+            "an operator will look at it"
+        );
     }
 
     #[test]
@@ -92,7 +95,7 @@ mod tests {
         for guest in ["bob", "nobody"] {
             let mut story = Story::default();
             story.guests(&["ann", "bob"]).command(1, "ann").command(2, guest).marked(1);
-            let finding = none_lost(&story.trace()).unwrap_err();
+            let finding = none_lost(&Reading::of(&story.trace())).unwrap_err();
             assert_eq!(finding.message, "1 is called processed and never took effect");
         }
     }
@@ -101,16 +104,25 @@ mod tests {
     fn an_event_that_calls_a_command_executed_counts_as_a_mark() {
         let mut story = Story::default();
         story.guests(&["ann"]).command(1, "ann").command(2, "nobody");
-        assert_eq!(none_lost(&story.trace()), Ok(()), "it waits behind one that cannot be done");
+        assert_eq!(
+            none_lost(&Reading::of(&story.trace())),
+            Ok(()),
+            "it waits behind one that cannot be done"
+        );
         story.event(3, "e", "CommandExecuted", r#"{"position":1}"#);
-        assert!(none_lost(&story.trace()).unwrap_err().message.contains("called processed"));
+        assert!(
+            none_lost(&Reading::of(&story.trace()))
+                .unwrap_err()
+                .message
+                .contains("called processed")
+        );
     }
 
     #[test]
     fn a_command_whose_guest_has_left_by_another_hand_is_done() {
         let mut story = two();
         story.effect("1").sql("update guests set status = 'out' where guest_id = 'bob'").marked(2);
-        assert_eq!(none_lost(&story.trace()), Ok(()));
+        assert_eq!(none_lost(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
@@ -118,7 +130,7 @@ mod tests {
         let mut story = two();
         story.effect("1").effect("2").effect("1");
         assert_eq!(
-            none_twice(&story.trace()),
+            none_twice(&Reading::of(&story.trace())),
             Err(Finding::at(5, "1 takes effect again").about([3]))
         );
     }
@@ -127,6 +139,9 @@ mod tests {
     fn an_effect_of_nothing_is_rejected() {
         let mut story = two();
         story.effect("3");
-        assert_eq!(none_twice(&story.trace()), Err(Finding::at(3, "3 is not a command")));
+        assert_eq!(
+            none_twice(&Reading::of(&story.trace())),
+            Err(Finding::at(3, "3 is not a command"))
+        );
     }
 }

@@ -1,17 +1,21 @@
 //! What happened to commands, read from a trace. Only this file knows how the trace is laid out.
 
+use std::rc::Rc;
+
 use thunderhead_sim::d1::{Answer, D1Result, Method};
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
+
+use crate::promises::Reading;
 
 /// The worker that answers requests.
 const WEB: &str = "web";
 
 /// Something that happened, as far as commands are concerned.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Fact<'a> {
-    /// Rows changed in one transaction.
-    Rows(&'a [RowChange]),
+    /// Rows changed in one transaction; what that means.
+    Rows(Rc<[Change<'a>]>),
     /// The worker began to work on a request.
     Asked { call: u32, request: &'a Request },
     /// The worker has answered.
@@ -23,10 +27,14 @@ pub enum Fact<'a> {
 }
 
 /// What happened, in order, with the index of the event.
-pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
+pub fn facts<'a>(trace: &Reading<'a>) -> impl Iterator<Item = (usize, Fact<'a>)> {
+    trace.commands.facts.get_or_init(|| read(trace.trace).collect()).iter().cloned()
+}
+
+fn read(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     trace.events().iter().enumerate().filter_map(|(at, event)| {
         let fact = match &event.kind {
-            EventKind::Rows { changes } => Fact::Rows(changes),
+            EventKind::Rows { changes } => Fact::Rows(changes.iter().filter_map(change).collect()),
             EventKind::Begin { call } => match trace.op(*call) {
                 Op::Fetch { to, request } if &**to == WEB => Fact::Asked { call: *call, request },
                 _ => return None,
@@ -91,7 +99,7 @@ impl Message<'_> {
 }
 
 /// What a change of a row means.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// A message, as it was and as it is.
     Message(Option<Message<'a>>, Option<Message<'a>>),
@@ -114,7 +122,7 @@ pub struct Delivery<'a> {
 }
 
 /// Reads a change; none when it is about something else.
-pub fn change(change: &RowChange) -> Option<Change<'_>> {
+fn change(change: &RowChange) -> Option<Change<'_>> {
     let old = |column: &str| change.value_before(column);
     let new = |column: &str| change.value_after(column);
     let (was, is) = (change.before.is_some(), change.after.is_some());

@@ -2,28 +2,27 @@
 
 use std::collections::BTreeSet;
 
-use thunderhead_sim::Trace;
-
 use super::contents::Contents;
-use super::facts::{Change, Fact, Message, change, facts};
+use super::facts::{Change, Fact, Message, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static SET_ONCE: Promise = Promise::always(
+pub static SET_ONCE: Promise = Promise::always_shared(
     "a flag is set once",
     "a command begins unprocessed and becomes processed once, for good; nothing else has a flag, and nothing else of a message ever changes",
     set_once,
 );
 
-pub static DENSE: Promise = Promise::always(
+pub static DENSE: Promise = Promise::always_shared(
     "positions are dense",
     "the messages of a workflow are at 1, 2, 3 and so on, and no id is there twice",
     dense,
 );
 
-fn set_once(trace: &Trace) -> Result<(), Finding> {
+fn set_once(trace: &Reading<'_>) -> Result<(), Finding> {
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().filter_map(change) {
+        for change in changes.iter().copied() {
             let wrong = match change {
                 Change::Message(None, Some(new)) => {
                     let expected = new.is_command().then_some(0);
@@ -53,12 +52,12 @@ fn altered(was: Message, is: Message) -> Option<String> {
     }
 }
 
-fn dense(trace: &Trace) -> Result<(), Finding> {
+fn dense(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut ids = BTreeSet::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().filter_map(change) {
+        for change in changes.iter().copied() {
             if let Change::Message(None, Some(new)) = &change {
                 let length = contents.streams.get(new.workflow).map_or(0, Vec::len);
                 if new.position != length as i64 + 1 {
@@ -90,15 +89,15 @@ mod tests {
     fn a_stream_whose_command_is_marked_is_as_it_should_be() {
         let mut story = told();
         story.marked(2);
-        assert_eq!(set_once(&story.trace()), Ok(()));
-        assert_eq!(dense(&story.trace()), Ok(()));
+        assert_eq!(set_once(&Reading::of(&story.trace())), Ok(()));
+        assert_eq!(dense(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
     fn a_mark_that_is_taken_back_is_rejected() {
         let mut story = told();
         story.marked(2).sql("update workflow_messages set processed = 0 where position = 2");
-        assert_eq!(set_once(&story.trace()), Err(Finding::at(3, "2 is unmarked")));
+        assert_eq!(set_once(&Reading::of(&story.trace())), Err(Finding::at(3, "2 is unmarked")));
     }
 
     #[test]
@@ -119,7 +118,7 @@ mod tests {
         ] {
             let mut story = told();
             story.sql(sql);
-            assert_eq!(set_once(&story.trace()), Err(Finding::at(2, finding)));
+            assert_eq!(set_once(&Reading::of(&story.trace())), Err(Finding::at(2, finding)));
         }
     }
 
@@ -135,7 +134,7 @@ mod tests {
         ] {
             let mut story = told();
             story.sql(sql);
-            assert_eq!(set_once(&story.trace()), Err(Finding::at(2, finding)));
+            assert_eq!(set_once(&Reading::of(&story.trace())), Err(Finding::at(2, finding)));
         }
     }
 
@@ -148,7 +147,7 @@ mod tests {
         ] {
             let mut story = told();
             story.event(position, id, "Again", "{}");
-            assert_eq!(dense(&story.trace()), Err(Finding::at(2, finding)));
+            assert_eq!(dense(&Reading::of(&story.trace())), Err(Finding::at(2, finding)));
         }
     }
 }

@@ -1,20 +1,19 @@
 //! What became of a command comes back to its workflow.
 
-use thunderhead_sim::Trace;
-
 use super::contents::Contents;
-use super::facts::{Change, Fact, Message, change, facts};
+use super::facts::{Change, Fact, Message, facts};
 use super::oracle;
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static HEARD: Promise = Promise::eventually(
+pub static HEARD: Promise = Promise::eventually_shared(
     "the workflow hears of every outcome",
     "in the end a command that took effect and is not parked has its outcome in the stream, and a group that has heard of all its guests is over",
     heard,
 );
 
-pub static TRUE: Promise = Promise::always(
+pub static TRUE: Promise = Promise::always_shared(
     "an outcome is told as it was",
     "the outcome of a command is told after its effect, and is that of its effect",
     is_true,
@@ -25,7 +24,7 @@ fn command<'a>(message: &Message<'a>) -> Option<&'a str> {
     message.id.strip_suffix("/outcome")
 }
 
-fn heard(trace: &Trace) -> Result<(), Finding> {
+fn heard(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     // Those who wait behind one that fails and is not set aside are another matter.
     let mut poison = contents.commands().filter(|command| contents.is_poison(command.id));
@@ -53,11 +52,11 @@ fn heard(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn is_true(trace: &Trace) -> Result<(), Finding> {
+fn is_true(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().filter_map(change) {
+        for change in changes.iter().copied() {
             if let Change::Message(None, Some(new)) = &change
                 && let Some(command) = command(new)
             {
@@ -101,22 +100,26 @@ mod tests {
         let mut story = done();
         told(&mut story, "GuestCheckedOut");
         story.event(4, "e", "GroupCheckoutCompleted", "{}");
-        assert_eq!(heard(&story.trace()), Ok(()));
-        assert_eq!(is_true(&story.trace()), Ok(()));
+        assert_eq!(heard(&Reading::of(&story.trace())), Ok(()));
+        assert_eq!(is_true(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
     fn an_outcome_of_which_the_workflow_never_hears_is_rejected() {
-        let finding = heard(&done().trace()).unwrap_err();
+        let finding = heard(&Reading::of(&done().trace())).unwrap_err();
         assert_eq!(finding.message, "g never hears what became of 2");
-        assert_eq!(heard(&done().parked(2).trace()), Ok(()), "an operator will look at it");
+        assert_eq!(
+            heard(&Reading::of(&done().parked(2).trace())),
+            Ok(()),
+            "an operator will look at it"
+        );
     }
 
     #[test]
     fn a_group_that_has_heard_of_all_and_is_not_over_is_rejected() {
         let mut story = done();
         told(&mut story, "GuestCheckedOut");
-        let finding = heard(&story.trace()).unwrap_err();
+        let finding = heard(&Reading::of(&story.trace())).unwrap_err();
         assert_eq!(finding.message, "g has heard of all and goes on");
     }
 
@@ -126,7 +129,7 @@ mod tests {
         story.guests(&["ann"]).event(1, "a", "Begun", "{}").command(2, "ann");
         told(&mut story, "GuestCheckedOut");
         let message = "2 has not taken effect, and 2/outcome says so";
-        assert_eq!(is_true(&story.trace()), Err(Finding::at(3, message)));
+        assert_eq!(is_true(&Reading::of(&story.trace())), Err(Finding::at(3, message)));
     }
 
     #[test]
@@ -134,6 +137,6 @@ mod tests {
         let mut story = done();
         told(&mut story, "GuestCheckoutFailed");
         let message = "2/outcome says GuestCheckoutFailed";
-        assert_eq!(is_true(&story.trace()), Err(Finding::at(4, message)));
+        assert_eq!(is_true(&Reading::of(&story.trace())), Err(Finding::at(4, message)));
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use thunderhead_sim::Trace;
 
 use super::contents::Contents;
-use super::facts::{Fact, change, facts};
+use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static EXACT: Promise = Promise::always(
+pub static EXACT: Promise = Promise::always_shared(
     "the pending query is exact",
     "a question for pending commands is answered with exactly those that were unprocessed at some instant since, in order, as many as asked for",
     exact,
@@ -26,14 +26,14 @@ struct Question<'a> {
 /// An answer: workflows and positions.
 type Places = Vec<(String, i64)>;
 
-fn exact(trace: &Trace) -> Result<(), Finding> {
+fn exact(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // Each open question, and every answer that was right since it was asked.
     let mut asked: BTreeMap<u32, (Question, Vec<Places>)> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {
-                changes.iter().filter_map(change).for_each(|change| contents.apply(&change));
+                changes.iter().for_each(|change| contents.apply(change));
                 for (question, right) in asked.values_mut() {
                     right.push(answer(&contents, *question));
                 }
@@ -106,7 +106,7 @@ mod tests {
         let mut story = Story::default();
         story.command(1, "ann").command(2, "bob").command(3, "cid").marked(2);
         story.asked(0, path).answered(0, 200, &body(positions));
-        exact(&story.trace())
+        exact(&Reading::of(&story.trace()))
     }
 
     fn body(positions: &[i64]) -> String {
@@ -139,9 +139,9 @@ mod tests {
     fn an_answer_may_be_of_any_instant_since_it_was_asked_for_and_of_no_other() {
         let mut story = Story::default();
         story.command(1, "ann").asked(0, "/pending").marked(1).answered(0, 200, &body(&[1]));
-        assert_eq!(exact(&story.trace()), Ok(()));
+        assert_eq!(exact(&Reading::of(&story.trace())), Ok(()));
         story.asked(1, "/pending").answered(1, 200, &body(&[1]));
-        assert_eq!(exact(&story.trace()).unwrap_err().event, Some(5));
+        assert_eq!(exact(&Reading::of(&story.trace())).unwrap_err().event, Some(5));
     }
 
     #[test]
@@ -149,6 +149,6 @@ mod tests {
         let mut story = Story::default();
         story.command(1, "ann").event(2, "e", "CommandExecuted", r#"{"position":1}"#);
         story.asked(0, "/pending").answered(0, 200, "[]");
-        assert_eq!(exact(&story.trace()), Ok(()));
+        assert_eq!(exact(&Reading::of(&story.trace())), Ok(()));
     }
 }

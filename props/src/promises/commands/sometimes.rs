@@ -2,65 +2,67 @@
 
 use std::collections::BTreeSet;
 
-use thunderhead_sim::Trace;
-
 use super::contents::Contents;
-use super::facts::{Change, Fact, change, facts};
+use super::facts::{Change, Fact, facts};
 use crate::promise::Promise;
+use crate::promises::Reading;
 
-pub static ASKED_AGAIN: Promise = Promise::sometimes(
+pub static ASKED_AGAIN: Promise = Promise::sometimes_shared(
     "an effect is asked for again",
     "a check-out that is there already is asked for, and changes nothing",
     asked_again,
 );
 
-pub static LEASE_RAN_OUT: Promise = Promise::sometimes(
+pub static LEASE_RAN_OUT: Promise = Promise::sometimes_shared(
     "a lease runs out",
     "a command that one processor holds is claimed by another",
     lease_ran_out,
 );
 
-pub static PARKED: Promise = Promise::sometimes(
+pub static PARKED: Promise = Promise::sometimes_shared(
     "a command is set aside",
     "a command fails so often that it is parked",
     parked,
 );
 
-pub static BROUGHT_BACK: Promise = Promise::sometimes(
+pub static BROUGHT_BACK: Promise = Promise::sometimes_shared(
     "a command is brought back",
     "a command that was parked takes effect after all",
     brought_back,
 );
 
-pub static STAYS: Promise =
-    Promise::sometimes("a guest may not leave", "a command takes effect as a refusal", stays);
+pub static STAYS: Promise = Promise::sometimes_shared(
+    "a guest may not leave",
+    "a command takes effect as a refusal",
+    stays,
+);
 
-pub static DIED_BETWEEN: Promise = Promise::sometimes(
+pub static DIED_BETWEEN: Promise = Promise::sometimes_shared(
     "a processor dies between effect and mark",
     "a processor dies while a command that it holds has taken effect and is not marked",
     died_between,
 );
 
-pub static MARKED_SECOND: Promise = Promise::sometimes(
+pub static MARKED_SECOND: Promise = Promise::sometimes_shared(
     "a mark comes second",
     "a command is marked that is marked already, and nothing changes",
     marked_second,
 );
 
-pub static CONFLICT: Promise = Promise::sometimes(
+pub static CONFLICT: Promise = Promise::sometimes_shared(
     "a stream has moved on",
     "an append finds other messages in its place, and changes nothing",
     conflict,
 );
 
-pub static MANY: Promise = Promise::sometimes(
+pub static MANY: Promise = Promise::sometimes_shared(
     "four processors work",
     "commands are leased to four processors in one run",
     many,
 );
 
 /// Whether a statement that begins so ever changed nothing.
-fn idle(trace: &Trace, beginning: &str) -> bool {
+fn idle(trace: &Reading<'_>, beginning: &str) -> bool {
     facts(trace).any(|(_, fact)| match fact {
         Fact::Ran { sql, result } => {
             result.meta.changes == 0
@@ -70,21 +72,21 @@ fn idle(trace: &Trace, beginning: &str) -> bool {
     })
 }
 
-fn asked_again(trace: &Trace) -> bool {
+fn asked_again(trace: &Reading<'_>) -> bool {
     // A guest that does not exist has no effect either; a command that comes back to a guest has an outcome.
     let contents = Contents::at_the_end(trace);
     !contents.is_poisoned() && idle(trace, "insert into checkouts")
 }
 
-fn marked_second(trace: &Trace) -> bool {
+fn marked_second(trace: &Reading<'_>) -> bool {
     idle(trace, "update workflow_messages")
 }
 
-fn conflict(trace: &Trace) -> bool {
+fn conflict(trace: &Reading<'_>) -> bool {
     idle(trace, "insert into workflow_messages")
 }
 
-fn lease_ran_out(trace: &Trace) -> bool {
+fn lease_ran_out(trace: &Reading<'_>) -> bool {
     changes(trace).any(|change| match change {
         Change::Delivery { was: Some(was), is: Some(is), .. } => {
             was.leased_by.is_some() && is.leased_by.is_some() && was.leased_by != is.leased_by
@@ -93,12 +95,12 @@ fn lease_ran_out(trace: &Trace) -> bool {
     })
 }
 
-fn parked(trace: &Trace) -> bool {
+fn parked(trace: &Reading<'_>) -> bool {
     changes(trace)
         .any(|change| matches!(change, Change::Delivery { is: Some(is), .. } if is.parked))
 }
 
-fn brought_back(trace: &Trace) -> bool {
+fn brought_back(trace: &Reading<'_>) -> bool {
     let mut parked = BTreeSet::new();
     for change in changes(trace) {
         if let Change::Delivery { command, is: Some(is), .. } = change
@@ -112,17 +114,17 @@ fn brought_back(trace: &Trace) -> bool {
     back.any(|command| contents.effects.contains_key(command.id))
 }
 
-fn stays(trace: &Trace) -> bool {
+fn stays(trace: &Reading<'_>) -> bool {
     changes(trace).any(|change| matches!(change, Change::Effect { outcome: "held", .. }))
 }
 
-fn died_between(trace: &Trace) -> bool {
+fn died_between(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
     let mut leases = std::collections::BTreeMap::new();
     for (_, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {
-                for change in changes.iter().filter_map(change) {
+                for change in changes.iter().copied() {
                     if let Change::Delivery { command, is, .. } = &change {
                         leases.insert(*command, is.and_then(|delivery| delivery.leased_by));
                     }
@@ -144,7 +146,7 @@ fn died_between(trace: &Trace) -> bool {
     false
 }
 
-fn many(trace: &Trace) -> bool {
+fn many(trace: &Reading<'_>) -> bool {
     let leased = changes(trace).filter_map(|change| match change {
         Change::Delivery { is: Some(is), .. } => is.leased_by,
         _ => None,
@@ -152,12 +154,11 @@ fn many(trace: &Trace) -> bool {
     leased.collect::<BTreeSet<_>>().len() >= 4
 }
 
-fn changes(trace: &Trace) -> impl Iterator<Item = Change<'_>> {
-    let rows = facts(trace).filter_map(|(_, fact)| match fact {
-        Fact::Rows(changes) => Some(changes),
-        _ => None,
-    });
-    rows.flatten().filter_map(change)
+fn changes<'a>(trace: &Reading<'a>) -> impl Iterator<Item = Change<'a>> {
+    facts(trace).flat_map(|(_, fact)| match fact {
+        Fact::Rows(changes) => changes.to_vec(),
+        _ => Vec::new(),
+    })
 }
 
 #[cfg(test)]
@@ -190,9 +191,9 @@ mod tests {
     fn leases_that_go_to_another_are_seen() {
         let mut story = Story::default();
         lease(&mut story, "processor-1");
-        assert!(!lease_ran_out(&story.trace()));
+        assert!(!lease_ran_out(&Reading::of(&story.trace())));
         lease(&mut story, "processor-2");
-        assert!(lease_ran_out(&story.trace()));
+        assert!(lease_ran_out(&Reading::of(&story.trace())));
     }
 
     #[test]
@@ -201,27 +202,30 @@ mod tests {
         for holder in ["processor-1", "processor-2", "processor-3"] {
             lease(&mut story, holder);
         }
-        assert!(!many(&story.trace()));
+        assert!(!many(&Reading::of(&story.trace())));
         lease(&mut story, "processor-4");
-        assert!(many(&story.trace()));
+        assert!(many(&Reading::of(&story.trace())));
     }
 
     #[test]
     fn a_command_that_is_parked_and_brought_back_is_seen() {
         let mut story = Story::default();
         story.command(1, "ann");
-        assert!(!parked(&story.trace()));
-        assert!(parked(&story.parked(1).trace()) && !brought_back(&story.trace()));
-        assert!(brought_back(&story.effect("1").trace()));
+        assert!(!parked(&Reading::of(&story.trace())));
+        assert!(
+            parked(&Reading::of(&story.parked(1).trace()))
+                && !brought_back(&Reading::of(&story.trace()))
+        );
+        assert!(brought_back(&Reading::of(&story.effect("1").trace())));
     }
 
     #[test]
     fn a_refusal_is_seen() {
         let mut story = Story::default();
         story.command(1, "dan").effect("1");
-        assert!(!stays(&story.trace()));
+        assert!(!stays(&Reading::of(&story.trace())));
         story.sql("insert into checkouts (message_id, outcome) values ('1', 'held')");
-        assert!(stays(&story.trace()));
+        assert!(stays(&Reading::of(&story.trace())));
     }
 
     #[test]
@@ -230,7 +234,7 @@ mod tests {
         story.command(1, "ann");
         lease(&mut story, "processor-1");
         story.died("processor-1").effect("1").died("processor-2");
-        assert!(!died_between(&story.trace()));
-        assert!(died_between(&story.died("processor-1").trace()));
+        assert!(!died_between(&Reading::of(&story.trace())));
+        assert!(died_between(&Reading::of(&story.died("processor-1").trace())));
     }
 }

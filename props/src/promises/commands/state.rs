@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use thunderhead_sim::Trace;
 
 use super::contents::Contents;
-use super::facts::{Change, Fact, change, facts};
+use super::facts::{Change, Fact, facts};
 use super::oracle;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static LIVE: Promise = Promise::always(
+pub static LIVE: Promise = Promise::always_shared(
     "live state is rebuilt state",
     "at every instant the state beside a stream is what its messages make, and an answer is a state that it had while the question was open",
     live,
 );
 
-fn live(trace: &Trace) -> Result<(), Finding> {
+fn live(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The group that each open question is about, and how long its stream was when it came.
     let mut asked: BTreeMap<u32, (&str, i64)> = BTreeMap::new();
@@ -24,7 +24,7 @@ fn live(trace: &Trace) -> Result<(), Finding> {
         match fact {
             Fact::Rows(changes) => {
                 let mut touched = BTreeSet::new();
-                for change in changes.iter().filter_map(change) {
+                for change in changes.iter().copied() {
                     if let Change::Message(_, Some(message)) = &change {
                         touched.insert(message.workflow);
                     }
@@ -130,7 +130,7 @@ mod tests {
         left(&mut story, 2, LEFT);
         let append = event(3, "c", "GroupCheckoutCompleted", "{}");
         story.sql(&format!("{append}; {}", set(3, r#"{"status":"completed"}"#)));
-        assert_eq!(live(&story.trace()), Ok(()));
+        assert_eq!(live(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
@@ -138,7 +138,7 @@ mod tests {
         for (version, state) in [(1, PENDING), (3, LEFT), (2, PENDING)] {
             let mut story = begun(1, PENDING);
             left(&mut story, version, state);
-            let finding = live(&story.trace()).unwrap_err();
+            let finding = live(&Reading::of(&story.trace())).unwrap_err();
             assert_eq!(finding.event, Some(1));
             assert!(finding.message.contains("its 2 messages make"), "{}", finding.message);
         }
@@ -148,10 +148,13 @@ mod tests {
     fn a_stream_without_a_state_and_a_state_of_its_own_are_rejected() {
         let mut story = Story::default();
         story.event(1, "a", "GroupCheckoutInitiated", INITIATED);
-        assert_eq!(live(&story.trace()), Err(Finding::at(0, "g has 1 messages and no state")));
+        assert_eq!(
+            live(&Reading::of(&story.trace())),
+            Err(Finding::at(0, "g has 1 messages and no state"))
+        );
         let mut story = begun(1, PENDING);
         story.sql(&set(1, LEFT));
-        assert_eq!(live(&story.trace()).unwrap_err().event, Some(1));
+        assert_eq!(live(&Reading::of(&story.trace())).unwrap_err().event, Some(1));
     }
 
     #[test]
@@ -162,9 +165,12 @@ mod tests {
         story.asked(0, "/groups/g");
         left(&mut story, 2, LEFT);
         story.answered(0, 200, &told(1, PENDING));
-        assert_eq!(live(&story.trace()), Ok(()));
+        assert_eq!(live(&Reading::of(&story.trace())), Ok(()));
         story.asked(1, "/groups/g").answered(1, 200, &told(1, PENDING));
-        assert_eq!(live(&story.trace()), Err(Finding::at(5, "g was at 2 to 2, not at 1")));
+        assert_eq!(
+            live(&Reading::of(&story.trace())),
+            Err(Finding::at(5, "g was at 2 to 2, not at 1"))
+        );
     }
 
     #[test]
@@ -172,9 +178,12 @@ mod tests {
         let mut story = begun(1, PENDING);
         story.asked(0, "/groups/g");
         story.answered(0, 200, &format!(r#"{{"version":1,"state":{LEFT}}}"#));
-        assert_eq!(live(&story.trace()).unwrap_err().event, Some(2));
+        assert_eq!(live(&Reading::of(&story.trace())).unwrap_err().event, Some(2));
         let mut story = begun(1, PENDING);
         story.asked(0, "/groups/g").answered(0, 404, "");
-        assert_eq!(live(&story.trace()), Err(Finding::at(2, "g was at 1 to 1, not at 0")));
+        assert_eq!(
+            live(&Reading::of(&story.trace())),
+            Err(Finding::at(2, "g was at 1 to 1, not at 0"))
+        );
     }
 }

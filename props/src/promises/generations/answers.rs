@@ -2,44 +2,45 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::Request;
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, client_of, facts, given, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 use crate::promises::count;
 
-pub static ONE_PER_KEY: Promise = Promise::always(
+pub static ONE_PER_KEY: Promise = Promise::always_shared(
     "one generation per key",
     "a request that a client repeats under the same key is given the same id",
     one_per_key,
 );
 
-pub static KNOWN: Promise = Promise::always(
+pub static KNOWN: Promise = Promise::always_shared(
     "an id that was given is known",
     "no client is told that there is no generation of an id that it was given before",
     known,
 );
 
-pub static FORWARD: Promise = Promise::always(
+pub static FORWARD: Promise = Promise::always_shared(
     "status only goes forward",
     "what was seen to be ready or failed, in an answer or in the library, stays so in answers",
     forward,
 );
 
-pub static STRANGERS: Promise = Promise::always(
+pub static STRANGERS: Promise = Promise::always_shared(
     "a stray webhook changes nothing",
     "a webhook for a generation that is not known or is over is told so, and stores nothing",
     strangers,
 );
 
-pub static TOLD: Promise = Promise::always(
+pub static TOLD: Promise = Promise::always_shared(
     "progress is true",
     "subscribers are told of no more artifacts than there are, and of the end when it is there",
     told,
 );
 
-fn one_per_key(trace: &Trace) -> Result<(), Finding> {
+fn one_per_key(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut ids: BTreeMap<(Option<&str>, String), String> = BTreeMap::new();
     for given in given(trace) {
         let Some(key) = given.wanted["idempotencyKey"].as_str() else { continue };
@@ -58,7 +59,7 @@ fn asks_about(request: &Request) -> Option<&str> {
     request.path.strip_prefix("/generations/").filter(|_| get)
 }
 
-fn known(trace: &Trace) -> Result<(), Finding> {
+fn known(trace: &Reading<'_>) -> Result<(), Finding> {
     let given = given(trace);
     // A question that arrives twice is judged by what was so when it first came.
     let mut asked: BTreeMap<u32, Option<&str>> = BTreeMap::new();
@@ -82,7 +83,7 @@ fn known(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn forward(trace: &Trace) -> Result<(), Finding> {
+fn forward(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The final status of each generation that a client has seen, and what was known when a
     // question came.
@@ -117,7 +118,7 @@ fn forward(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn strangers(trace: &Trace) -> Result<(), Finding> {
+fn strangers(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut created = BTreeSet::new();
     // A webhook that arrives twice is judged by what was so when it first came.
@@ -149,7 +150,7 @@ fn strangers(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn told(trace: &Trace) -> Result<(), Finding> {
+fn told(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
@@ -181,16 +182,16 @@ mod tests {
         let named = json!({ "idempotencyKey": "k" });
         let mut story = Story::given(&named);
         story.give(1, "g", &named).give(2, "h", &json!({ "idempotencyKey": "l" }));
-        assert_eq!(one_per_key(&story.give(3, "i", &json!({})).trace()), Ok(()));
-        assert!(one_per_key(&story.give(4, "h", &named).trace()).is_err());
+        assert_eq!(one_per_key(&Reading::of(&story.give(3, "i", &json!({})).trace())), Ok(()));
+        assert!(one_per_key(&Reading::of(&story.give(4, "h", &named).trace())).is_err());
     }
 
     #[test]
     fn an_id_that_was_given_and_is_not_found_is_rejected() {
         let mut story = Story::default();
         story.told(1, "g", 404, "").give(2, "g", &json!({})).told(3, "h", 404, "");
-        assert_eq!(known(&story.told(4, "g", 503, "").trace()), Ok(()));
-        assert!(known(&story.told(5, "g", 404, "").trace()).is_err());
+        assert_eq!(known(&Reading::of(&story.told(4, "g", 503, "").trace())), Ok(()));
+        assert!(known(&Reading::of(&story.told(5, "g", 404, "").trace())).is_err());
     }
 
     #[test]
@@ -203,9 +204,9 @@ mod tests {
                 .told(3, "g", 200, "failed");
             story
         };
-        assert_eq!(forward(&begun().told(4, "h", 200, "active").trace()), Ok(()));
-        assert!(forward(&begun().told(4, "g", 200, "active").trace()).is_err());
-        assert!(forward(&begun().told(4, "g", 200, "ready").trace()).is_err());
+        assert_eq!(forward(&Reading::of(&begun().told(4, "h", 200, "active").trace())), Ok(()));
+        assert!(forward(&Reading::of(&begun().told(4, "g", 200, "active").trace())).is_err());
+        assert!(forward(&Reading::of(&begun().told(4, "g", 200, "ready").trace())).is_err());
     }
 
     #[test]
@@ -215,8 +216,8 @@ mod tests {
         // A question from before the end may be answered as it was.
         story.asked(1, "GET", path, &json!({})).written("g", "failed", 0);
         story.answered(1, 200, &json!({ "status": "active" }));
-        assert_eq!(forward(&story.trace()), Ok(()));
-        assert!(forward(&story.told(2, "g", 200, "active").trace()).is_err());
+        assert_eq!(forward(&Reading::of(&story.trace())), Ok(()));
+        assert!(forward(&Reading::of(&story.told(2, "g", 200, "active").trace())).is_err());
     }
 
     #[test]
@@ -224,10 +225,10 @@ mod tests {
         let mut story = Story::given(&json!({}));
         story.webhook(1, "g", 200).webhook(2, "nobody", 404).webhook(3, "nobody", 503);
         story.written("g", "failed", 0).webhook(4, "g", 410);
-        assert_eq!(strangers(&story.trace()), Ok(()));
-        assert!(strangers(&story.webhook(5, "g", 200).trace()).is_err());
+        assert_eq!(strangers(&Reading::of(&story.trace())), Ok(()));
+        assert!(strangers(&Reading::of(&story.webhook(5, "g", 200).trace())).is_err());
         let mut story = Story::given(&json!({}));
-        assert!(strangers(&story.webhook(1, "nobody", 200).trace()).is_err());
+        assert!(strangers(&Reading::of(&story.webhook(1, "nobody", 200).trace())).is_err());
     }
 
     #[test]
@@ -238,28 +239,31 @@ mod tests {
         story.written("g", "failed", 0);
         story.asked(1, "POST", hook, &json!({})).asked(2, "GET", get, &json!({}));
         story.answered(1, 200, &json!({})).answered(2, 200, &json!({ "status": "active" }));
-        assert_eq!(strangers(&story.trace()), Ok(()));
-        assert_eq!(forward(&story.trace()), Ok(()));
+        assert_eq!(strangers(&Reading::of(&story.trace())), Ok(()));
+        assert_eq!(forward(&Reading::of(&story.trace())), Ok(()));
         let mut story = Story::default();
         story.asked(1, "GET", get, &json!({})).give(2, "g", &json!({}));
         story.asked(1, "GET", get, &json!({})).answered(1, 404, &json!({}));
-        assert_eq!(known(&story.trace()), Ok(()));
+        assert_eq!(known(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
     fn a_stranger_that_stores_something_is_rejected() {
         let mut story = Story::given(&json!({}));
-        assert_eq!(strangers(&story.stored("g").trace()), Ok(()));
-        assert!(strangers(&story.stored("nobody").trace()).is_err());
+        assert_eq!(strangers(&Reading::of(&story.stored("g").trace())), Ok(()));
+        assert!(strangers(&Reading::of(&story.stored("nobody").trace())).is_err());
     }
 
     #[test]
     fn progress_ahead_of_the_library_is_rejected() {
         let mut story = Story::given(&json!({}));
         story.pushed("g", &json!({ "ready": 0 })).made("a").pushed("g", &json!({ "ready": 1 }));
-        assert_eq!(told(&story.trace()), Ok(()));
-        assert!(told(&story.pushed("g", &json!({ "ready": 2 })).trace()).is_err());
+        assert_eq!(told(&Reading::of(&story.trace())), Ok(()));
+        assert!(told(&Reading::of(&story.pushed("g", &json!({ "ready": 2 })).trace())).is_err());
         let mut story = Story::given(&json!({}));
-        assert!(told(&story.pushed("g", &json!({ "standing": "settled" })).trace()).is_err());
+        assert!(
+            told(&Reading::of(&story.pushed("g", &json!({ "standing": "settled" })).trace()))
+                .is_err()
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use thunderhead_sim::{Time, Trace};
+use thunderhead_sim::Time;
 
 use super::contents::Contents;
 use super::copies::Versions;
@@ -11,40 +11,41 @@ use super::ends::timeout;
 use super::facts::{Fact, facts, json};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 use crate::promises::count;
 
-pub static HAS_ITS_BYTES: Promise = Promise::always(
+pub static HAS_ITS_BYTES: Promise = Promise::always_shared(
     "an artifact has its bytes",
     "whenever an artifact is in the library, the bucket has the bytes that the provider made, all of one version",
     has_its_bytes,
 );
 
-pub static NOTHING_LEFT_OVER: Promise = Promise::eventually(
+pub static NOTHING_LEFT_OVER: Promise = Promise::eventually_shared(
     "nothing is left over",
     "in the end every object in the bucket has its row, and every artifact its generation",
     nothing_left_over,
 );
 
-pub static PAID_ONCE: Promise = Promise::always(
+pub static PAID_ONCE: Promise = Promise::always_shared(
     "nothing is paid for twice",
     "the provider charges for an artifact once, and takes on three jobs for each at most",
     paid_once,
 );
 
-pub static KEPT: Promise = Promise::eventually(
+pub static KEPT: Promise = Promise::eventually_shared(
     "what was paid for is kept",
     "an artifact that was done is in the library if its generation ended before its time was up, or 20 minutes of \
             calm later",
     kept,
 );
 
-pub static TRIED: Promise = Promise::eventually(
+pub static TRIED: Promise = Promise::eventually_shared(
     "every artifact is tried",
     "a generation that ended before its time was up has had a job taken on for each artifact that was asked for",
     tried,
 );
 
-pub static APART: Promise = Promise::always(
+pub static APART: Promise = Promise::always_shared(
     "generations are apart",
     "an artifact belongs to the generation that its job was for, and only its object writes it",
     apart,
@@ -56,7 +57,7 @@ const ATTEMPTS_MAX: usize = 3;
 /// its alarm is lost, and then it is looked after as soon as a queue has stopped waiting for a consumer.
 const FETCHED: Duration = Duration::from_secs(20 * 60);
 
-fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
+fn has_its_bytes(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut artifact_of: BTreeMap<&str, &str> = BTreeMap::new();
     let mut made: BTreeMap<&str, Versions<'_>> = BTreeMap::new();
@@ -77,7 +78,7 @@ fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
                 artifacts.map(|change| super::facts::after(change, "id")).collect()
             }
             Fact::Put { artifact, .. } | Fact::Completed { artifact, .. } => vec![artifact],
-            Fact::Deleted(artifacts) => artifacts.clone(),
+            Fact::Deleted(artifacts) => artifacts.to_vec(),
             _ => continue,
         };
         for artifact in touched {
@@ -97,7 +98,7 @@ fn has_its_bytes(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn nothing_left_over(trace: &Trace) -> Result<(), Finding> {
+fn nothing_left_over(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     for artifact in contents.bucket.keys() {
         if !contents.artifacts.contains_key(artifact) {
@@ -114,7 +115,7 @@ fn nothing_left_over(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn paid_once(trace: &Trace) -> Result<(), Finding> {
+fn paid_once(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut jobs: BTreeMap<&str, usize> = BTreeMap::new();
     let mut charged = BTreeSet::new();
@@ -142,7 +143,7 @@ fn paid_once(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn kept(trace: &Trace) -> Result<(), Finding> {
+fn kept(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let mut calm = Time::ZERO;
     let mut charged = Vec::new();
@@ -170,7 +171,7 @@ fn kept(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn tried(trace: &Trace) -> Result<(), Finding> {
+fn tried(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let mut asked: BTreeMap<&str, (Time, usize)> = BTreeMap::new();
     let mut taken: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -198,7 +199,7 @@ fn tried(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn apart(trace: &Trace) -> Result<(), Finding> {
+fn apart(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut owner: BTreeMap<&str, &str> = BTreeMap::new();
     for (event, _, fact) in facts(trace) {
         let claims: Vec<(&str, &str)> = match &fact {
@@ -248,7 +249,7 @@ mod tests {
             let mut story = story();
             story.accepted("a-1", "a", "g");
             tell(&mut story);
-            has_its_bytes(&story.library(&[row_artifact("a", "g")]).trace())
+            has_its_bytes(&Reading::of(&story.library(&[row_artifact("a", "g")]).trace()))
         };
         assert!(bare(|story| story).unwrap_err().message.contains("not in the bucket"));
         assert!(bare(|story| story.put("a", "a")).is_err(), "never served");
@@ -263,32 +264,42 @@ mod tests {
 
     #[test]
     fn an_artifact_that_loses_its_bytes_is_rejected() {
-        assert!(has_its_bytes(&story().made("a").deleted("a").trace()).is_err());
-        assert!(has_its_bytes(&story().made("a").put("a", "other").trace()).is_err());
+        assert!(has_its_bytes(&Reading::of(&story().made("a").deleted("a").trace())).is_err());
+        assert!(has_its_bytes(&Reading::of(&story().made("a").put("a", "other").trace())).is_err());
     }
 
     #[test]
     fn an_object_without_a_row_and_a_row_without_a_generation_are_rejected() {
         let trace = story().written("g", "failed", 0).put("b", "b").trace();
-        assert!(nothing_left_over(&trace).unwrap_err().message.contains("b is in the bucket"));
+        assert!(
+            nothing_left_over(&Reading::of(&trace))
+                .unwrap_err()
+                .message
+                .contains("b is in the bucket")
+        );
         let trace = story().made("a").trace();
-        assert!(nothing_left_over(&trace).unwrap_err().message.contains("its generation g"));
+        assert!(
+            nothing_left_over(&Reading::of(&trace))
+                .unwrap_err()
+                .message
+                .contains("its generation g")
+        );
     }
 
     #[test]
     fn an_artifact_that_is_paid_for_twice_is_rejected() {
         let mut story = story();
         story.accepted("a-1", "a", "g").charged("a-1", "a").accepted("a-2", "a", "g");
-        assert_eq!(paid_once(&story.trace()), Ok(()));
-        assert!(paid_once(&story.charged("a-2", "a").trace()).is_err());
+        assert_eq!(paid_once(&Reading::of(&story.trace())), Ok(()));
+        assert!(paid_once(&Reading::of(&story.charged("a-2", "a").trace())).is_err());
     }
 
     #[test]
     fn more_jobs_than_three_for_each_artifact_are_rejected() {
         let mut story = story();
         story.accepted("a-1", "a", "g").accepted("a-2", "a", "g").accepted("a-3", "a", "g");
-        assert_eq!(paid_once(&story.trace()), Ok(()));
-        assert!(paid_once(&story.accepted("a-4", "a", "g").trace()).is_err());
+        assert_eq!(paid_once(&Reading::of(&story.trace())), Ok(()));
+        assert!(paid_once(&Reading::of(&story.accepted("a-4", "a", "g").trace())).is_err());
     }
 
     #[test]
@@ -296,7 +307,7 @@ mod tests {
         let lost = |waits: u64| {
             let mut story = story();
             story.accepted("a-1", "a", "g").charged("a-1", "a").calm().waits(waits);
-            kept(&story.written("g", "failed", 0).trace())
+            kept(&Reading::of(&story.written("g", "failed", 0).trace()))
         };
         assert_eq!(lost(FETCHED.as_secs() - 1), Ok(()));
         assert!(lost(FETCHED.as_secs() + 1).is_err());
@@ -306,17 +317,21 @@ mod tests {
     #[test]
     fn a_generation_that_is_over_too_soon_for_an_artifact_to_be_tried_is_rejected() {
         let mut story = story();
-        assert_eq!(tried(&story.trace()), Ok(()));
-        let message = tried(&story.written("g", "failed", 0).trace()).unwrap_err().message;
+        assert_eq!(tried(&Reading::of(&story.trace())), Ok(()));
+        let message =
+            tried(&Reading::of(&story.written("g", "failed", 0).trace())).unwrap_err().message;
         assert_eq!(message, "g is over, and jobs were taken on for 0 of 1");
-        assert_eq!(tried(&story.accepted("a-1", "a", "g").trace()), Ok(()));
+        assert_eq!(tried(&Reading::of(&story.accepted("a-1", "a", "g").trace())), Ok(()));
     }
 
     #[test]
     fn a_generation_that_touches_another_is_rejected() {
         let mut wrong = story();
-        assert!(apart(&wrong.made("a").library(&[row_artifact("a", "h")]).trace()).is_err());
-        assert!(apart(&story().made("a").putting("h", "a").trace()).is_err());
-        assert!(apart(&story().made("a").accepted("a-2", "a", "h").trace()).is_err());
+        assert!(
+            apart(&Reading::of(&wrong.made("a").library(&[row_artifact("a", "h")]).trace()))
+                .is_err()
+        );
+        assert!(apart(&Reading::of(&story().made("a").putting("h", "a").trace())).is_err());
+        assert!(apart(&Reading::of(&story().made("a").accepted("a-2", "a", "h").trace())).is_err());
     }
 }

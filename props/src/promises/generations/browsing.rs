@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::Request;
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts, is_asked, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static COMPLETE: Promise = Promise::always(
+pub static COMPLETE: Promise = Promise::always_shared(
     "browsing neither skips nor repeats",
     "who goes through all pages finds everything once that was to be found all the while, nothing twice, and nothing that was never to be found",
     complete,
@@ -68,7 +69,7 @@ impl Filter {
     }
 }
 
-fn complete(trace: &Trace) -> Result<(), Finding> {
+fn complete(trace: &Reading<'_>) -> Result<(), Finding> {
     // Few runs have pages, and to know what was to be found takes long.
     if !is_asked(trace, |request| Filter::read(request).is_some()) {
         return Ok(());
@@ -167,7 +168,7 @@ mod tests {
             let mut story = two();
             page(&mut story, 1, "", pages[0], "x");
             page(&mut story, 2, "?cursor=x", pages[1], "");
-            complete(&story.trace())
+            complete(&Reading::of(&story.trace()))
         };
         assert_eq!(browsed([&["c"], &["a"]]), Ok(()));
         assert!(browsed([&["c"], &[]]).is_err());
@@ -182,7 +183,7 @@ mod tests {
             page(&mut story, 1, "", &["c"], "x");
             story.library(&[row_artifact("b", "g")]);
             page(&mut story, 2, "?cursor=x", last, "");
-            complete(&story.trace())
+            complete(&Reading::of(&story.trace()))
         };
         assert_eq!(browsed(&["a"]), Ok(()));
         assert_eq!(browsed(&["b", "a"]), Ok(()));
@@ -197,7 +198,7 @@ mod tests {
             page(&mut story, 1, "?tag=t", &["c"], "x");
             story.library(&[gone(row_tag(tag, "a"))]);
             page(&mut story, 2, "?tag=t&cursor=x", last, "");
-            complete(&story.trace())
+            complete(&Reading::of(&story.trace()))
         };
         assert_eq!(browsed(&["a"], "t"), Ok(()));
         assert_eq!(browsed(&[], "t"), Ok(()));
@@ -210,8 +211,8 @@ mod tests {
         story.library(&[row_artifact("d", "h")]).library(&[row_tag("t", "h")]);
         page(&mut story, 1, "?generation=g", &["c", "a"], "");
         page(&mut story, 2, "?tag=t", &["d"], "");
-        assert_eq!(complete(&story.trace()), Ok(()));
+        assert_eq!(complete(&Reading::of(&story.trace())), Ok(()));
         page(&mut story, 3, "?generation=h", &["d", "a"], "");
-        assert!(complete(&story.trace()).is_err());
+        assert!(complete(&Reading::of(&story.trace())).is_err());
     }
 }

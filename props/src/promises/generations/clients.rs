@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use thunderhead_sim::{Request, Response, Trace};
+use thunderhead_sim::{Request, Response};
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts, given, is_asked, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static OWN_ALONE: Promise = Promise::always(
+pub static OWN_ALONE: Promise = Promise::always_shared(
     "a client sees its own alone",
     "who has no key is answered with 401, an id is given to one client, and nobody else sees or changes anything of it",
     own_alone,
 );
 
-pub static PAYS_FOR_ITS_OWN: Promise = Promise::always(
+pub static PAYS_FOR_ITS_OWN: Promise = Promise::always_shared(
     "a client pays for its own alone",
     "what a client is told to have spent is the cost of its own generations at some time since it asked",
     pays_for_its_own,
 );
 
-fn own_alone(trace: &Trace) -> Result<(), Finding> {
+fn own_alone(trace: &Reading<'_>) -> Result<(), Finding> {
     // Whose each generation is.
     let mut owners: BTreeMap<String, Option<&str>> = BTreeMap::new();
     for given in given(trace) {
@@ -80,7 +81,7 @@ fn wrong(
     shown.find(|id| foreign(id)).map(|id| format!("{id} is on a page of another client"))
 }
 
-fn pays_for_its_own(trace: &Trace) -> Result<(), Finding> {
+fn pays_for_its_own(trace: &Reading<'_>) -> Result<(), Finding> {
     let bill = |request: &Request| request.pathname() == "/costs";
     if !is_asked(trace, bill) {
         return Ok(());
@@ -131,7 +132,9 @@ mod tests {
     }
 
     fn answered(client: &str, path: &str, status: u16, body: &Json) -> Result<(), Finding> {
-        own_alone(&anns().asked_by(client, 1, "GET", path).answered(1, status, body).trace())
+        own_alone(&Reading::of(
+            &anns().asked_by(client, 1, "GET", path).answered(1, status, body).trace(),
+        ))
     }
 
     #[test]
@@ -155,16 +158,16 @@ mod tests {
         assert!(answered("eve", "/generations/g", 404, &Json::Null).is_err());
         let mut story = anns();
         story.asked(1, "POST", "/generations", &json!({})).answered(1, 201, &json!({ "id": "h" }));
-        assert!(own_alone(&story.trace()).is_err());
+        assert!(own_alone(&Reading::of(&story.trace())).is_err());
     }
 
     #[test]
     fn an_id_that_two_clients_are_given_is_rejected() {
         let mut story = anns();
         story.asked_by("ben", 1, "POST", "/generations").answered(1, 201, &json!({ "id": "h" }));
-        assert_eq!(own_alone(&story.trace()), Ok(()));
+        assert_eq!(own_alone(&Reading::of(&story.trace())), Ok(()));
         story.asked_by("ben", 2, "POST", "/generations").answered(2, 201, &json!({ "id": "g" }));
-        assert!(own_alone(&story.trace()).is_err());
+        assert!(own_alone(&Reading::of(&story.trace())).is_err());
     }
 
     #[test]
@@ -174,7 +177,9 @@ mod tests {
         let billed = |client: &str, told: i64| {
             let mut story = Story::default();
             story.library(&[row.clone()]).asked_by(client, 1, "GET", "/costs");
-            pays_for_its_own(&story.answered(1, 200, &json!({ "cost": told })).trace())
+            pays_for_its_own(&Reading::of(
+                &story.answered(1, 200, &json!({ "cost": told })).trace(),
+            ))
         };
         assert_eq!(billed("ann", 30), Ok(()));
         assert_eq!(billed("ben", 0), Ok(()));

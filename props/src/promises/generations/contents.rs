@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::sqlite::{RowChange, Value};
-use thunderhead_sim::{Body, Time, Trace};
+use thunderhead_sim::{Body, Time};
 
 use super::facts::{Fact, after, before, facts};
+use crate::promises::Reading;
 
 /// What the library and the bucket hold, as changes follow each other.
 #[derive(Debug, Default)]
@@ -36,10 +37,12 @@ pub struct Generation<'a> {
 
 impl<'a> Contents<'a> {
     /// The contents at the end of a trace.
-    pub fn at_the_end(trace: &'a Trace) -> Contents<'a> {
-        let mut contents = Contents::default();
-        facts(trace).for_each(|(_, at, fact)| contents.learn(at, &fact));
-        contents
+    pub fn at_the_end<'b>(trace: &'b Reading<'a>) -> &'b Contents<'a> {
+        trace.generations.at_the_end.get_or_init(|| {
+            let mut contents = Contents::default();
+            facts(trace).for_each(|(_, at, fact)| contents.learn(at, &fact));
+            contents
+        })
     }
 
     /// Learns from what happened.
@@ -55,7 +58,7 @@ impl<'a> Contents<'a> {
                 self.etags.insert(artifact, etag);
             }
             Fact::Deleted(artifacts) => {
-                for artifact in artifacts {
+                for artifact in artifacts.iter() {
                     self.bucket.remove(artifact);
                     self.etags.remove(artifact);
                 }

@@ -2,32 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Body, EventKind, Response, Trace};
+use thunderhead_sim::{Body, EventKind, Response};
 
 use super::contents::Contents;
 use super::facts::{Fact, facts_of};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static IN_PARTS: Promise = Promise::always(
+pub static IN_PARTS: Promise = Promise::always_shared(
     "an artifact comes in parts",
     "no answer of the provider has more bytes of an artifact than a part, so an object never has a whole film in memory",
     in_parts,
 );
 
-pub static NONE_LEFT_OPEN: Promise = Promise::eventually(
+pub static NONE_LEFT_OPEN: Promise = Promise::eventually_shared(
     "no upload is left open",
     "in the end every upload whose id an object has learned is completed or aborted",
     none_left_open,
 );
 
-pub static SEVERAL_PARTS: Promise = Promise::sometimes(
+pub static SEVERAL_PARTS: Promise = Promise::sometimes_shared(
     "an artifact has several parts",
     "an upload of more than two parts is completed, and its artifact is in the library",
     several_parts,
 );
 
-pub static CHANGED: Promise = Promise::sometimes(
+pub static CHANGED: Promise = Promise::sometimes_shared(
     "a result changes while it is copied",
     "the provider does not have the version any more of which there are parts, and the artifact is in the library all the same",
     changed,
@@ -36,7 +37,7 @@ pub static CHANGED: Promise = Promise::sometimes(
 /// How many bytes a part has at most.
 const PART_BYTES: usize = 64;
 
-fn in_parts(trace: &Trace) -> Result<(), Finding> {
+fn in_parts(trace: &Reading<'_>) -> Result<(), Finding> {
     for (event, fact) in facts_of(trace, |kind| matches!(kind, EventKind::End { .. })) {
         let Fact::Served { task, response } = fact else { continue };
         let length = response.body.len();
@@ -50,7 +51,7 @@ fn in_parts(trace: &Trace) -> Result<(), Finding> {
 
 /// An upload whose id is lost on its way is R2's own to end, after seven days: no binding lists uploads. So is one whose
 /// object dies in the turn in which it hears of it, because what that turn has written down is lost.
-fn none_left_open(trace: &Trace) -> Result<(), Finding> {
+fn none_left_open(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut open: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
     let heard =
         |kind: &EventKind| matches!(kind, EventKind::Effect { .. } | EventKind::Return { .. });
@@ -75,13 +76,13 @@ fn none_left_open(trace: &Trace) -> Result<(), Finding> {
 }
 
 /// Whether the actor of an event dies before anything else is heard of it.
-fn is_last_word(trace: &Trace, event: usize) -> bool {
+fn is_last_word(trace: &Reading<'_>, event: usize) -> bool {
     let events = trace.events();
     let next = events[event + 1..].iter().find(|next| next.actor == events[event].actor);
     next.is_some_and(|next| matches!(next.kind, EventKind::Crash { .. }))
 }
 
-fn several_parts(trace: &Trace) -> bool {
+fn several_parts(trace: &Reading<'_>) -> bool {
     let effects = facts_of(trace, |kind| matches!(kind, EventKind::Effect { .. }));
     let several = effects.filter_map(|(_, fact)| match fact {
         Fact::Completed { artifact, parts, .. } => (parts.len() > 2).then_some(artifact),
@@ -90,7 +91,7 @@ fn several_parts(trace: &Trace) -> bool {
     is_some_shown(trace, &several.collect())
 }
 
-fn changed(trace: &Trace) -> bool {
+fn changed(trace: &Reading<'_>) -> bool {
     let mut artifacts = BTreeMap::new();
     let mut changed = BTreeSet::new();
     let told = |kind: &EventKind| matches!(kind, EventKind::Log { .. } | EventKind::End { .. });
@@ -107,7 +108,7 @@ fn changed(trace: &Trace) -> bool {
 }
 
 /// Whether one of these artifacts is in the library in the end.
-fn is_some_shown(trace: &Trace, artifacts: &BTreeSet<&str>) -> bool {
+fn is_some_shown(trace: &Reading<'_>, artifacts: &BTreeSet<&str>) -> bool {
     !artifacts.is_empty() && {
         let contents = Contents::at_the_end(trace);
         artifacts.iter().any(|artifact| contents.artifacts.contains_key(artifact))
@@ -191,10 +192,10 @@ mod tests {
     #[test]
     fn more_than_a_part_at_once_is_rejected() {
         let (part, more) = ("x".repeat(PART_BYTES), "x".repeat(PART_BYTES + 1));
-        assert_eq!(in_parts(&story().served("a-1", 200, &part).trace()), Ok(()));
-        assert_eq!(in_parts(&story().served("a-1", 404, &more).trace()), Ok(()));
+        assert_eq!(in_parts(&Reading::of(&story().served("a-1", 200, &part).trace())), Ok(()));
+        assert_eq!(in_parts(&Reading::of(&story().served("a-1", 404, &more).trace())), Ok(()));
         for status in [200, 206] {
-            assert!(in_parts(&story().served("a-1", status, &more).trace()).is_err());
+            assert!(in_parts(&Reading::of(&story().served("a-1", status, &more).trace())).is_err());
         }
     }
 
@@ -223,15 +224,19 @@ mod tests {
     #[test]
     fn an_upload_that_is_left_open_is_rejected_unless_its_id_was_lost() {
         assert_eq!(
-            none_left_open(&film(["v1", "v1"]).completed("a", "u", &[1, 2]).trace()),
+            none_left_open(&Reading::of(&film(["v1", "v1"]).completed("a", "u", &[1, 2]).trace())),
             Ok(())
         );
-        assert_eq!(none_left_open(&film(["v1", "v1"]).aborted("u").trace()), Ok(()));
-        let found = none_left_open(&film(["v1", "v1"]).aborted("other").trace()).unwrap_err();
+        assert_eq!(none_left_open(&Reading::of(&film(["v1", "v1"]).aborted("u").trace())), Ok(()));
+        let found =
+            none_left_open(&Reading::of(&film(["v1", "v1"]).aborted("other").trace())).unwrap_err();
         assert_eq!(found.message, "an upload of a is neither completed nor aborted");
         let mut story = story();
-        assert!(none_left_open(&story.opened("a", "u").stored("g").died("g").trace()).is_err());
+        assert!(
+            none_left_open(&Reading::of(&story.opened("a", "u").stored("g").died("g").trace()))
+                .is_err()
+        );
         let mut story = self::story();
-        assert_eq!(none_left_open(&story.opened("a", "u").died("g").trace()), Ok(()));
+        assert_eq!(none_left_open(&Reading::of(&story.opened("a", "u").died("g").trace())), Ok(()));
     }
 }

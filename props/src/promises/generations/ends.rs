@@ -5,41 +5,42 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::RowChange;
-use thunderhead_sim::{Body, Time, Trace};
+use thunderhead_sim::{Body, Time};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 use crate::promises::count;
 
-pub static EVERY_REQUEST_ENDS: Promise = Promise::eventually(
+pub static EVERY_REQUEST_ENDS: Promise = Promise::eventually_shared(
     "every request ends",
     "a client that was given an id finds its generation in the library, no later than 17 \
             minutes after its time is up or the calm has come",
     every_request_ends,
 );
 
-pub static COUNTED: Promise = Promise::always(
+pub static COUNTED: Promise = Promise::always_shared(
     "a generation counts its artifacts",
     "when a generation is written it is ready with as many artifacts as there are, or failed \
             with none, and none comes later",
     counted,
 );
 
-pub static FINAL: Promise = Promise::always(
+pub static FINAL: Promise = Promise::always_shared(
     "final is final",
     "once a generation is written, no row of it or of its artifacts changes, and no bytes",
     is_final,
 );
 
-pub static TAGGED: Promise = Promise::eventually(
+pub static TAGGED: Promise = Promise::eventually_shared(
     "tags are as asked",
     "a generation that is in the library has the tags that were asked for, and no others",
     tagged,
 );
 
-pub static ONE_BY_ONE: Promise = Promise::always(
+pub static ONE_BY_ONE: Promise = Promise::always_shared(
     "artifacts come one by one",
     "each artifact is written by itself, and a generation only when it is over",
     one_by_one,
@@ -64,7 +65,7 @@ pub fn timeout(wanted: &Json) -> Duration {
     wanted["timeoutSeconds"].as_u64().map_or(usual, Duration::from_secs)
 }
 
-fn every_request_ends(trace: &Trace) -> Result<(), Finding> {
+fn every_request_ends(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let calm = facts(trace).find(|(.., fact)| matches!(fact, Fact::Calm));
     let calm = calm.map_or(Time::ZERO, |(_, at, _)| at);
@@ -82,7 +83,7 @@ fn every_request_ends(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn counted(trace: &Trace) -> Result<(), Finding> {
+fn counted(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
@@ -102,7 +103,7 @@ fn counted(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn is_final(trace: &Trace) -> Result<(), Finding> {
+fn is_final(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     for (event, at, fact) in facts(trace) {
         let changed = match &fact {
@@ -134,7 +135,7 @@ fn is_final(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn tagged(trace: &Trace) -> Result<(), Finding> {
+fn tagged(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
     let none = BTreeSet::new();
     for given in given(trace) {
@@ -170,7 +171,7 @@ fn listed(tags: &BTreeSet<&str>) -> String {
     tags.join(", ")
 }
 
-fn one_by_one(trace: &Trace) -> Result<(), Finding> {
+fn one_by_one(trace: &Reading<'_>) -> Result<(), Finding> {
     for (event, _, fact) in facts(trace) {
         let Fact::Library(changes) = fact else { continue };
         let of = |table: &str| changes.iter().filter(|change| &*change.table == table).count();
@@ -217,7 +218,7 @@ mod tests {
     fn tags_that_differ_are_told_in_words() {
         let mut story = Story::given(&json!({ "model": "image-1", "tags": ["cats"] }));
         story.made("a").library(&[row_generation("g", "ready", 1)]);
-        let message = |story: &Story| tagged(&story.trace()).unwrap_err().message;
+        let message = |story: &Story| tagged(&Reading::of(&story.trace())).unwrap_err().message;
         assert_eq!(message(&story), "g has no tags; cats was asked for");
         story.library(&[row_tag("dogs", "g"), row_tag("eels", "g")]);
         assert_eq!(message(&story), "g has the tags dogs, eels; cats was asked for");
@@ -226,7 +227,7 @@ mod tests {
     #[test]
     fn a_request_that_never_ends_is_rejected() {
         let story = Story::given(&json!({ "model": "image-1" }));
-        let finding = every_request_ends(&story.trace()).unwrap_err();
+        let finding = every_request_ends(&Reading::of(&story.trace())).unwrap_err();
         assert_eq!(finding.message, "g is not in the library");
     }
 
@@ -241,7 +242,7 @@ mod tests {
             if !calm_first {
                 story.calm();
             }
-            every_request_ends(&story.written("g", "failed", 0).trace()).is_ok()
+            every_request_ends(&Reading::of(&story.written("g", "failed", 0).trace())).is_ok()
         };
         let grace = GRACE.as_secs();
         assert!(ends("image-1", 299 + grace, true) && !ends("image-1", 301 + grace, true));
@@ -254,17 +255,20 @@ mod tests {
         for (status, count) in [("ready", 2), ("ready", 0), ("failed", 1), ("failed", 0)] {
             let mut story = Story::given(&json!({}));
             story.made("a").written("g", status, count);
-            assert!(counted(&story.trace()).is_err(), "{status} {count}");
+            assert!(counted(&Reading::of(&story.trace())).is_err(), "{status} {count}");
         }
         let mut story = Story::given(&json!({}));
-        assert!(counted(&story.written("g", "ready", 0).trace()).is_err());
+        assert!(counted(&Reading::of(&story.written("g", "ready", 0).trace())).is_err());
     }
 
     #[test]
     fn an_artifact_that_comes_after_the_end_is_rejected() {
         let mut story = over();
         story.library(&[row_artifact("b", "g")]);
-        assert!(counted(&story.trace()).is_err() && is_final(&story.trace()).is_err());
+        assert!(
+            counted(&Reading::of(&story.trace())).is_err()
+                && is_final(&Reading::of(&story.trace())).is_err()
+        );
     }
 
     #[test]
@@ -279,7 +283,7 @@ mod tests {
         for (n, change) in late.into_iter().enumerate() {
             let mut story = over();
             change(&mut story);
-            assert!(is_final(&story.trace()).is_err(), "change {n}");
+            assert!(is_final(&Reading::of(&story.trace())).is_err(), "change {n}");
         }
     }
 
@@ -287,7 +291,7 @@ mod tests {
     fn the_same_bytes_again_and_what_is_not_in_the_library_may_change_after_the_end() {
         let mut story = over();
         story.put("a", "a").put("b", "b").deleted("b").library(&[row_artifact("c", "other")]);
-        assert_eq!(is_final(&story.trace()), Ok(()));
+        assert_eq!(is_final(&Reading::of(&story.trace())), Ok(()));
     }
 
     #[test]
@@ -296,7 +300,7 @@ mod tests {
             let mut story = Story::given(&json!({ "tags": ["cats"] }));
             story.written("g", "failed", 0);
             let rows: Vec<RowChange> = tags.iter().map(|tag| row_tag(tag, "g")).collect();
-            assert!(tagged(&story.library(&rows).trace()).is_err(), "{tags:?}");
+            assert!(tagged(&Reading::of(&story.library(&rows).trace())).is_err(), "{tags:?}");
         }
     }
 
@@ -304,8 +308,8 @@ mod tests {
     fn two_artifacts_at_once_and_a_pending_generation_are_rejected() {
         let mut story = Story::given(&json!({}));
         story.library(&[row_artifact("a", "g"), row_artifact("b", "g")]);
-        assert!(one_by_one(&story.trace()).is_err());
+        assert!(one_by_one(&Reading::of(&story.trace())).is_err());
         let mut story = Story::given(&json!({}));
-        assert!(one_by_one(&story.written("g", "pending", 0).trace()).is_err());
+        assert!(one_by_one(&Reading::of(&story.written("g", "pending", 0).trace())).is_err());
     }
 }

@@ -1,11 +1,14 @@
 //! What happened to generations, read from a trace. Only this file knows how the trace is laid out.
 
+use std::rc::Rc;
+
 use serde_json::Value as Json;
 use thunderhead_sim::r2::UploadedPart;
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{Body, Event, EventKind, Op, Reply, Request, Response, Time, Trace, r2};
 
 use crate::history::served;
+use crate::promises::Reading;
 
 /// The worker that answers requests, the provider of artifacts, and the database.
 const WEB: &str = "web";
@@ -17,7 +20,7 @@ const OBJECT: &str = "GENERATION:";
 const KEY: &str = "artifacts/";
 
 /// Something that happened, as far as generations are concerned.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Fact<'a> {
     /// Rows of the library changed in one transaction.
     Library(&'a [RowChange]),
@@ -54,7 +57,7 @@ pub enum Fact<'a> {
     /// An upload was given up.
     Aborted { upload: &'a str },
     /// These artifacts were deleted from the bucket.
-    Deleted(Vec<&'a str>),
+    Deleted(Rc<[&'a str]>),
     /// An object has told its subscribers something.
     Told { generation: &'a str, message: &'a Body },
     /// An object has died.
@@ -90,18 +93,23 @@ impl Figures {
 }
 
 /// What happened, in order, with the index of the event and its time.
-pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Time, Fact<'_>)> {
-    let events = trace.events().iter().enumerate();
-    events.filter_map(|(at, event)| Some((at, event.at, read(trace, event)?)))
+pub fn facts<'a>(trace: &Reading<'a>) -> impl Iterator<Item = (usize, Time, Fact<'a>)> {
+    let read = || {
+        let events = trace.trace.events().iter().enumerate();
+        let facts =
+            events.filter_map(|(at, event)| Some((at, event.at, read(trace.trace, event)?)));
+        facts.collect()
+    };
+    trace.generations.facts.get_or_init(read).iter().cloned()
 }
 
-/// Like [`facts`], of such events alone: to read the others takes longer than to pass over them.
-pub fn facts_of(
-    trace: &Trace,
+/// Like [`facts`], of such events alone.
+pub fn facts_of<'a>(
+    trace: &Reading<'a>,
     is: impl Fn(&EventKind) -> bool,
-) -> impl Iterator<Item = (usize, Fact<'_>)> {
-    let events = trace.events().iter().enumerate().filter(move |(_, event)| is(&event.kind));
-    events.filter_map(|(at, event)| Some((at, read(trace, event)?)))
+) -> impl Iterator<Item = (usize, Fact<'a>)> {
+    let of = facts(trace).filter(move |(at, ..)| is(&trace.events()[*at].kind));
+    of.map(|(at, _, fact)| (at, fact))
 }
 
 fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
@@ -254,7 +262,11 @@ pub struct Given {
 }
 
 /// Every id that was given, in order.
-pub fn given(trace: &Trace) -> Vec<Given> {
+pub fn given<'b>(trace: &'b Reading<'_>) -> &'b [Given] {
+    trace.generations.given.get_or_init(|| read_given(trace.trace))
+}
+
+fn read_given(trace: &Trace) -> Vec<Given> {
     let asked = |request: &Request| &*request.path == "/generations";
     let answered = served(trace, WEB)
         .filter(|(_, request, response)| asked(request) && response.status == 201);

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::Trace;
 use thunderhead_sim::sqlite::{RowChange, Value};
 
 use super::facts::{Fact, Figures, after, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static THE_PROVIDERS: Promise = Promise::always(
+pub static THE_PROVIDERS: Promise = Promise::always_shared(
     "figures are the provider's",
     "an artifact has the size and the cost that the provider says, and a generation costs what its artifacts cost",
     the_providers,
 );
 
-fn the_providers(trace: &Trace) -> Result<(), Finding> {
+fn the_providers(trace: &Reading<'_>) -> Result<(), Finding> {
     // What the provider has said of each artifact, and what each artifact and each generation cost.
     let mut said: BTreeMap<&str, BTreeSet<Figures>> = BTreeMap::new();
     let mut costs: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
@@ -93,15 +93,15 @@ mod tests {
     #[test]
     fn a_size_or_a_cost_that_the_provider_did_not_say_is_rejected() {
         assert_eq!(
-            the_providers(&said().library(&[artifact("a", [512, 256, 30])]).trace()),
+            the_providers(&Reading::of(&said().library(&[artifact("a", [512, 256, 30])]).trace())),
             Ok(())
         );
         for wrong in [[256, 512, 30], [512, 256, 31], [512, 256, 0]] {
             let trace = said().library(&[artifact("a", wrong)]).trace();
-            assert!(the_providers(&trace).is_err(), "{wrong:?}");
+            assert!(the_providers(&Reading::of(&trace)).is_err(), "{wrong:?}");
         }
         let stranger = said().library(&[artifact("c", [512, 256, 30])]).trace();
-        assert!(the_providers(&stranger).is_err());
+        assert!(the_providers(&Reading::of(&stranger)).is_err());
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
             story.library(&[artifact("a", [512, 256, 30])]);
             story.library(&[artifact("b", [512, 256, 31])]);
             let row = with(row_generation("g", "ready", 2), &[("cost", cost)]);
-            the_providers(&story.library(&[row]).trace())
+            the_providers(&Reading::of(&story.library(&[row]).trace()))
         };
         assert_eq!(ended(61), Ok(()));
         assert!(ended(60).is_err() && ended(62).is_err());
@@ -120,6 +120,9 @@ mod tests {
     #[test]
     fn a_table_without_figures_is_not_judged() {
         let mut story = said();
-        assert_eq!(the_providers(&story.made("a").written("g", "ready", 1).trace()), Ok(()));
+        assert_eq!(
+            the_providers(&Reading::of(&story.made("a").written("g", "ready", 1).trace())),
+            Ok(())
+        );
     }
 }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use thunderhead_sim::{Body, Request, Response, Trace};
+use thunderhead_sim::{Body, Request, Response};
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 use crate::promises::part::wrong_part;
 
-pub static AS_IT_IS: Promise = Promise::always(
+pub static AS_IT_IS: Promise = Promise::always_shared(
     "an artifact is served as it is",
     "who fetches an artifact gets the bytes that the bucket has, or a range of them, with their ETag, if and only if the library shows it and it is theirs; what is not modified is what the client has",
     as_it_is,
 );
 
-fn as_it_is(trace: &Trace) -> Result<(), Finding> {
+fn as_it_is(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // A request that arrives twice is judged by what was so when it first came.
     let mut asked: BTreeMap<u32, (&str, bool, &Request)> = BTreeMap::new();
@@ -94,7 +95,8 @@ mod tests {
     /// Whether a client that asks for `abc`, with this header, must not get this answer.
     fn is_rejected(header: (&str, &str), response: Response) -> bool {
         let mut story = Story::given(&json!({}));
-        let found = as_it_is(&story.made("abc").fetches(1, "abc", header, response).trace());
+        let found =
+            as_it_is(&Reading::of(&story.made("abc").fetches(1, "abc", header, response).trace()));
         found.is_err()
     }
 
@@ -135,8 +137,8 @@ mod tests {
         story.put("abc", "abc");
         let mut absent = story.clone();
         absent.fetches(1, "abc", PLAIN, Response::new(404, ""));
-        assert_eq!(as_it_is(&absent.trace()), Ok(()));
+        assert_eq!(as_it_is(&Reading::of(&absent.trace())), Ok(()));
         story.fetches(1, "abc", PLAIN, answer(200, "abc", &etag_of("abc")));
-        assert!(as_it_is(&story.trace()).is_err());
+        assert!(as_it_is(&Reading::of(&story.trace())).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Body, Trace};
+use thunderhead_sim::Body;
 
 use super::contents::Contents;
 use super::ends::deadline;
@@ -10,104 +10,105 @@ use super::facts::{Fact, facts, given, json};
 use super::served::fetched;
 use crate::history::served;
 use crate::promise::Promise;
+use crate::promises::Reading;
 
-pub static SOME_FAIL: Promise = Promise::sometimes(
+pub static SOME_FAIL: Promise = Promise::sometimes_shared(
     "some artifacts fail and others are made",
     "some generation is ready with fewer artifacts than were asked for",
     |trace| fewer(trace, |made| made > 0),
 );
 
 pub static ALL_FAIL: Promise =
-    Promise::sometimes("all artifacts fail", "some generation is failed", |trace| {
+    Promise::sometimes_shared("all artifacts fail", "some generation is failed", |trace| {
         fewer(trace, |made| made == 0)
     });
 
-pub static TIMED_OUT: Promise = Promise::sometimes(
+pub static TIMED_OUT: Promise = Promise::sometimes_shared(
     "time is up and what there is, is kept",
     "some generation ends because its time is up, with an artifact",
     timed_out,
 );
 
-pub static RETRIED: Promise = Promise::sometimes(
+pub static RETRIED: Promise = Promise::sometimes_shared(
     "a failed job is followed by another",
     "the provider takes on a second job for an artifact, and the artifact is made",
     retried,
 );
 
-pub static EXPIRED: Promise = Promise::sometimes(
+pub static EXPIRED: Promise = Promise::sometimes_shared(
     "an address expires and the artifact is kept",
     "the provider refuses an old address, and the artifact is in the library all the same",
     expired,
 );
 
-pub static OVERTAKEN: Promise = Promise::sometimes(
+pub static OVERTAKEN: Promise = Promise::sometimes_shared(
     "a webhook overtakes the answer",
     "a webhook is taken in before the request for its job is answered",
     overtaken,
 );
 
-pub static STRAY: Promise = Promise::sometimes(
+pub static STRAY: Promise = Promise::sometimes_shared(
     "a stray webhook is told so",
     "webhooks come for a generation that is over and for one that never was",
     |trace| stray(trace, 404) || stray(trace, 410),
 );
 
-pub static LATE: Promise = Promise::sometimes(
+pub static LATE: Promise = Promise::sometimes_shared(
     "a webhook comes too late",
     "a webhook comes for a generation that is over",
     |trace| stray(trace, 410),
 );
 
-pub static RESUMED: Promise = Promise::sometimes(
+pub static RESUMED: Promise = Promise::sometimes_shared(
     "an object dies and goes on",
     "an object dies before its generation is over, and it ends with an artifact",
     resumed,
 );
 
-pub static SWEPT: Promise = Promise::sometimes(
+pub static SWEPT: Promise = Promise::sometimes_shared(
     "something is swept up",
     "what is in the bucket and came too late for the library is deleted",
     swept,
 );
 
-pub static REPEATED: Promise = Promise::sometimes(
+pub static REPEATED: Promise = Promise::sometimes_shared(
     "a request is repeated",
     "two requests under one key are given an id",
     repeated,
 );
 
-pub static SUBSCRIBED: Promise = Promise::sometimes(
+pub static SUBSCRIBED: Promise = Promise::sometimes_shared(
     "a subscriber hears of the end",
     "an object tells a connected client that its generation is over",
     subscribed,
 );
 
-pub static FETCHED: Promise = Promise::sometimes(
+pub static FETCHED: Promise = Promise::sometimes_shared(
     "an artifact is fetched whole, in part and not again",
     "the bytes of artifacts are answered with 200, 206 and 304",
     fetched_all_ways,
 );
 
-pub static TAGGED: Promise = Promise::sometimes(
+pub static TAGGED: Promise = Promise::sometimes_shared(
     "an artifact loses a tag",
     "a client removes a tag of an artifact, and is told so",
     untagged,
 );
 
-pub static BROWSED: Promise = Promise::sometimes(
+pub static BROWSED: Promise = Promise::sometimes_shared(
     "a second page is seen",
     "a client goes on from the cursor of a page, and finds something",
     browsed,
 );
 
-pub static REFUSED: Promise = Promise::sometimes(
+pub static REFUSED: Promise = Promise::sometimes_shared(
     "a client asks for what is another's",
     "an artifact is fetched by another client than its own, and not found",
     refused,
 );
 
 /// Whether some generation ends with fewer artifacts than asked for, and so many.
-fn fewer(trace: &Trace, made: impl Fn(i64) -> bool) -> bool {
+fn fewer(trace: &Reading<'_>, made: impl Fn(i64) -> bool) -> bool {
     let contents = Contents::at_the_end(trace);
     given(trace).iter().any(|given| {
         let asked = given.wanted["count"].as_i64().unwrap_or(1);
@@ -116,7 +117,7 @@ fn fewer(trace: &Trace, made: impl Fn(i64) -> bool) -> bool {
     })
 }
 
-fn timed_out(trace: &Trace) -> bool {
+fn timed_out(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
     given(trace).iter().any(|given| {
         let asked = given.wanted["count"].as_i64().unwrap_or(1);
@@ -129,7 +130,7 @@ fn timed_out(trace: &Trace) -> bool {
     })
 }
 
-fn retried(trace: &Trace) -> bool {
+fn retried(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
     let mut tasks = BTreeSet::new();
     facts(trace).any(|(.., fact)| match fact {
@@ -141,7 +142,7 @@ fn retried(trace: &Trace) -> bool {
     })
 }
 
-fn expired(trace: &Trace) -> bool {
+fn expired(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
     let mut artifacts = BTreeMap::new();
     facts(trace).any(|(.., fact)| match fact {
@@ -156,7 +157,7 @@ fn expired(trace: &Trace) -> bool {
     })
 }
 
-fn overtaken(trace: &Trace) -> bool {
+fn overtaken(trace: &Reading<'_>) -> bool {
     let (mut open, mut asked) = (BTreeMap::new(), BTreeMap::new());
     facts(trace).any(|(.., fact)| match fact {
         Fact::Submitting { call, job } => {
@@ -183,7 +184,7 @@ fn task_of(body: &Body) -> String {
     json(body)["taskUUID"].as_str().unwrap_or_default().into()
 }
 
-fn stray(trace: &Trace, status: u16) -> bool {
+fn stray(trace: &Reading<'_>, status: u16) -> bool {
     let mut asked = BTreeSet::new();
     facts(trace).any(|(.., fact)| match fact {
         Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
@@ -195,7 +196,7 @@ fn stray(trace: &Trace, status: u16) -> bool {
     })
 }
 
-fn resumed(trace: &Trace) -> bool {
+fn resumed(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
     let mut died = BTreeSet::new();
     for (_, at, fact) in facts(trace) {
@@ -210,7 +211,7 @@ fn resumed(trace: &Trace) -> bool {
     died.iter().any(ready)
 }
 
-fn swept(trace: &Trace) -> bool {
+fn swept(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
     facts(trace).any(|(_, at, fact)| {
         let there = |artifact: &&str| contents.bucket.contains_key(artifact);
@@ -220,7 +221,7 @@ fn swept(trace: &Trace) -> bool {
     })
 }
 
-fn repeated(trace: &Trace) -> bool {
+fn repeated(trace: &Reading<'_>) -> bool {
     let mut keys = BTreeSet::new();
     let given = given(trace);
     let mut named = given.iter().filter_map(|given| {
@@ -230,14 +231,14 @@ fn repeated(trace: &Trace) -> bool {
     named.any(|key| !keys.insert(key))
 }
 
-fn subscribed(trace: &Trace) -> bool {
+fn subscribed(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(.., fact)| match fact {
         Fact::Told { message, .. } => json(message)["standing"] == "settled",
         _ => false,
     })
 }
 
-fn untagged(trace: &Trace) -> bool {
+fn untagged(trace: &Reading<'_>) -> bool {
     served(trace, "web").any(|(_, request, response)| {
         &*request.method == "DELETE"
             && request.pathname().ends_with("/tags")
@@ -245,7 +246,7 @@ fn untagged(trace: &Trace) -> bool {
     })
 }
 
-fn browsed(trace: &Trace) -> bool {
+fn browsed(trace: &Reading<'_>) -> bool {
     served(trace, "web").any(|(_, request, response)| {
         let has_items = || {
             let page = json(&response.body);
@@ -255,7 +256,7 @@ fn browsed(trace: &Trace) -> bool {
     })
 }
 
-fn refused(trace: &Trace) -> bool {
+fn refused(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
     served(trace, "web").any(|(_, request, response)| {
         let shown = fetched(request).is_some_and(|id| contents.artifacts.contains_key(id));
@@ -263,7 +264,7 @@ fn refused(trace: &Trace) -> bool {
     })
 }
 
-fn fetched_all_ways(trace: &Trace) -> bool {
+fn fetched_all_ways(trace: &Reading<'_>) -> bool {
     let answers = served(trace, "web").filter(|(_, request, _)| fetched(request).is_some());
     let statuses: BTreeSet<u16> = answers.map(|(.., response)| response.status).collect();
     [200, 206, 304].iter().all(|status| statuses.contains(status))
@@ -288,9 +289,9 @@ mod tests {
             let status = if made > 0 { "ready" } else { "failed" };
             story.written("g", status, made).trace()
         };
-        let some = |trace: &Trace| fewer(trace, |made| made > 0);
+        let some = |trace: &Trace| fewer(&Reading::of(trace), |made| made > 0);
         assert!(some(&ends(1)) && !some(&ends(2)) && !some(&ends(0)));
-        let none = |trace: &Trace| fewer(trace, |made| made == 0);
+        let none = |trace: &Trace| fewer(&Reading::of(trace), |made| made == 0);
         assert!(none(&ends(0)) && !none(&ends(1)));
     }
 
@@ -300,45 +301,53 @@ mod tests {
             let mut story = Story::given(&two());
             story.waits(seconds).written("g", "ready", made).trace()
         };
-        assert!(timed_out(&ends(10, 1)));
-        assert!(!timed_out(&ends(5, 1)) && !timed_out(&ends(10, 2)));
+        assert!(timed_out(&Reading::of(&ends(10, 1))));
+        assert!(!timed_out(&Reading::of(&ends(5, 1))) && !timed_out(&Reading::of(&ends(10, 2))));
     }
 
     #[test]
     fn another_job_and_an_old_address_are_seen() {
         let mut story = Story::given(&two());
         story.made("a");
-        assert!(!retried(&story.trace()) && !expired(&story.trace()));
-        assert!(retried(&story.accepted("a-2", "a", "g").trace()));
-        assert!(expired(&story.served("a-1", 410, "").trace()));
+        assert!(!retried(&Reading::of(&story.trace())) && !expired(&Reading::of(&story.trace())));
+        assert!(retried(&Reading::of(&story.accepted("a-2", "a", "g").trace())));
+        assert!(expired(&Reading::of(&story.served("a-1", 410, "").trace())));
     }
 
     #[test]
     fn a_webhook_that_overtakes_is_seen() {
         let mut story = Story::given(&two());
         story.submits(7, "a-1").hears(7).webhook(8, "g", 200);
-        assert!(!overtaken(&story.trace()));
-        assert!(overtaken(&story.submits(9, "a-1").webhook(10, "g", 200).trace()));
+        assert!(!overtaken(&Reading::of(&story.trace())));
+        assert!(overtaken(&Reading::of(&story.submits(9, "a-1").webhook(10, "g", 200).trace())));
     }
 
     #[test]
     fn stray_webhooks_are_seen_by_their_answers() {
         let mut story = Story::given(&two());
         story.webhook(1, "g", 200).told(2, "h", 404, "");
-        assert!(!stray(&story.trace(), 404));
-        assert!(stray(&story.webhook(3, "h", 404).trace(), 404));
-        assert!(!stray(&story.trace(), 410) && stray(&story.webhook(4, "g", 410).trace(), 410));
+        assert!(!stray(&Reading::of(&story.trace()), 404));
+        assert!(stray(&Reading::of(&story.webhook(3, "h", 404).trace()), 404));
+        assert!(
+            !stray(&Reading::of(&story.trace()), 410)
+                && stray(&Reading::of(&story.webhook(4, "g", 410).trace()), 410)
+        );
     }
 
     #[test]
     fn an_artifact_that_is_fetched_in_every_way_is_seen() {
         let mut story = Story::given(&two());
-        assert!(!refused(&story.made("a").trace()));
+        assert!(!refused(&Reading::of(&story.made("a").trace())));
         for (call, status) in [(1, 200), (2, 404), (3, 206)] {
             story.fetches(call, "a", ("", ""), Response::new(status, ""));
         }
-        assert!(!fetched_all_ways(&story.trace()) && refused(&story.trace()));
-        assert!(fetched_all_ways(&story.fetches(4, "a", ("", ""), Response::new(304, "")).trace()));
+        assert!(
+            !fetched_all_ways(&Reading::of(&story.trace()))
+                && refused(&Reading::of(&story.trace()))
+        );
+        assert!(fetched_all_ways(&Reading::of(
+            &story.fetches(4, "a", ("", ""), Response::new(304, "")).trace()
+        )));
     }
 
     #[test]
@@ -355,7 +364,7 @@ mod tests {
             200,
             &json!({ "items": [] }),
         );
-        assert!(!untagged(&story.trace()) && !browsed(&story.trace()));
+        assert!(!untagged(&Reading::of(&story.trace())) && !browsed(&Reading::of(&story.trace())));
         story.asked(4, "DELETE", "/artifacts/a/tags?tag=t", &json!({})).answered(
             4,
             204,
@@ -366,16 +375,16 @@ mod tests {
             200,
             &json!({ "items": [1] }),
         );
-        assert!(untagged(&story.trace()) && browsed(&story.trace()));
+        assert!(untagged(&Reading::of(&story.trace())) && browsed(&Reading::of(&story.trace())));
     }
 
     #[test]
     fn a_death_before_the_end_is_seen() {
         let mut story = Story::given(&two());
         story.written("g", "ready", 1).died("g");
-        assert!(!resumed(&story.trace()));
+        assert!(!resumed(&Reading::of(&story.trace())));
         let mut story = Story::given(&two());
-        assert!(resumed(&story.died("g").written("g", "ready", 1).trace()));
+        assert!(resumed(&Reading::of(&story.died("g").written("g", "ready", 1).trace())));
     }
 
     #[test]
@@ -385,9 +394,17 @@ mod tests {
         story.deleted("a").give(1, "h", &json!({ "idempotencyKey": "l" }));
         story.pushed("g", &json!({ "standing": "active" }));
         let trace = story.trace();
-        assert!(!swept(&trace) && !repeated(&trace) && !subscribed(&trace));
+        assert!(
+            !swept(&Reading::of(&trace))
+                && !repeated(&Reading::of(&trace))
+                && !subscribed(&Reading::of(&trace))
+        );
         story.put("a", "a").deleted("a").give(2, "g", &named);
         let trace = story.pushed("g", &json!({ "standing": "settled" })).trace();
-        assert!(swept(&trace) && repeated(&trace) && subscribed(&trace));
+        assert!(
+            swept(&Reading::of(&trace))
+                && repeated(&Reading::of(&trace))
+                && subscribed(&Reading::of(&trace))
+        );
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::Request;
 
 use super::contents::Contents;
 use super::facts::{Fact, after, before, client_of, facts, json};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static AS_SET: Promise = Promise::always(
+pub static AS_SET: Promise = Promise::always_shared(
     "tags of an artifact are as set",
     "the tags of an artifact change only as somebody has asked, all at once, and a client that is told so finds them changed",
     as_set,
@@ -66,7 +67,7 @@ fn tags(contents: &Contents<'_>, artifact: &str) -> Tags {
     tags.map(ToString::to_string).collect()
 }
 
-fn as_set(trace: &Trace) -> Result<(), Finding> {
+fn as_set(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // A request that arrives twice is judged by what was so when it first came.
     let mut asked: BTreeMap<u32, Change<'_>> = BTreeMap::new();
@@ -135,15 +136,20 @@ mod tests {
 
     #[test]
     fn a_change_that_nobody_has_asked_for_is_rejected() {
-        assert_eq!(as_set(&tagged().trace()), Ok(()));
-        assert!(as_set(&tagged().library(&[row_tag("three", "a")]).trace()).is_err());
+        assert_eq!(as_set(&Reading::of(&tagged().trace())), Ok(()));
+        assert!(as_set(&Reading::of(&tagged().library(&[row_tag("three", "a")]).trace())).is_err());
         let mut add = tagged();
         add.asked(2, "PUT", "/artifacts/a/tags?tag=three", &Json::Null);
-        assert_eq!(as_set(&add.library(&[row_tag("three", "a")]).trace()), Ok(()));
+        assert_eq!(as_set(&Reading::of(&add.library(&[row_tag("three", "a")]).trace())), Ok(()));
         let mut remove = tagged();
         remove.asked(2, "DELETE", "/artifacts/a/tags?tag=two", &Json::Null);
-        assert_eq!(as_set(&remove.library(&[gone(row_tag("two", "a"))]).trace()), Ok(()));
-        assert!(as_set(&remove.library(&[gone(row_tag("one", "a"))]).trace()).is_err());
+        assert_eq!(
+            as_set(&Reading::of(&remove.library(&[gone(row_tag("two", "a"))]).trace())),
+            Ok(())
+        );
+        assert!(
+            as_set(&Reading::of(&remove.library(&[gone(row_tag("one", "a"))]).trace())).is_err()
+        );
     }
 
     #[test]
@@ -155,7 +161,7 @@ mod tests {
             for step in steps {
                 story.library(step);
             }
-            as_set(&story.answered(2, 204, &Json::Null).trace())
+            as_set(&Reading::of(&story.answered(2, 204, &Json::Null).trace()))
         };
         let three = row_tag("three", "a");
         assert_eq!(replaced(&[&[one.clone(), two.clone(), three.clone()]]), Ok(()));
@@ -166,11 +172,11 @@ mod tests {
     fn an_answer_before_the_change_is_rejected() {
         let mut story = tagged();
         story.asked(2, "DELETE", "/artifacts/a/tags?tag=two", &Json::Null);
-        assert!(as_set(&story.answered(2, 204, &Json::Null).trace()).is_err());
+        assert!(as_set(&Reading::of(&story.answered(2, 204, &Json::Null).trace())).is_err());
         let mut story = tagged();
         story.asked(2, "DELETE", "/artifacts/a/tags?tag=three", &Json::Null);
-        assert_eq!(as_set(&story.answered(2, 204, &Json::Null).trace()), Ok(()));
-        assert_eq!(as_set(&story.answered(2, 503, &Json::Null).trace()), Ok(()));
+        assert_eq!(as_set(&Reading::of(&story.answered(2, 204, &Json::Null).trace())), Ok(()));
+        assert_eq!(as_set(&Reading::of(&story.answered(2, 503, &Json::Null).trace())), Ok(()));
     }
 
     #[test]
@@ -178,7 +184,7 @@ mod tests {
         let told = |artifact: &str| {
             let mut story = tagged();
             story.asked_by("ann", 2, "PUT", &format!("/artifacts/{artifact}/tags?tag=x"));
-            as_set(&story.answered(2, 404, &Json::Null).trace())
+            as_set(&Reading::of(&story.answered(2, 404, &Json::Null).trace()))
         };
         assert!(told("a").is_err());
         assert_eq!(told("b"), Ok(()));

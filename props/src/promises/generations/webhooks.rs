@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use thunderhead_sim::Trace;
-
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static FORGED: Promise = Promise::always(
+pub static FORGED: Promise = Promise::always_shared(
     "a forged webhook is refused",
     "a webhook that the provider did not send is answered with 401; one that somebody sends again in time is not told from the first",
     forged,
 );
 
-fn forged(trace: &Trace) -> Result<(), Finding> {
+fn forged(trace: &Reading<'_>) -> Result<(), Finding> {
     let (mut sent, mut forged) = (BTreeSet::new(), BTreeSet::new());
     for (event, _, fact) in facts(trace) {
         match fact {
@@ -54,10 +53,10 @@ mod tests {
 
     #[test]
     fn a_webhook_of_a_stranger_that_is_not_refused_is_rejected_where_it_is_answered() {
-        assert_eq!(forged(&called("provider", 200)), Ok(()));
-        assert_eq!(forged(&called("client", 401)), Ok(()));
+        assert_eq!(forged(&Reading::of(&called("provider", 200))), Ok(()));
+        assert_eq!(forged(&Reading::of(&called("client", 401))), Ok(()));
         for status in [200, 404, 410] {
-            let finding = forged(&called("client", status)).unwrap_err();
+            let finding = forged(&Reading::of(&called("client", status))).unwrap_err();
             assert_eq!(finding.event, Some(2), "{status}");
         }
     }

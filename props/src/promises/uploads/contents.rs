@@ -1,19 +1,21 @@
 //! What R2 and the rows hold, rebuilt from the facts, in R2's order.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 use thunderhead_sim::hex;
 use thunderhead_sim::queue::MessageId;
 
-use super::facts::Fact;
+use super::facts::{Fact, facts};
 use super::row::{Board, Upload};
+use crate::promises::Reading;
 
 /// The objects of R2, the rows, and which message tells of which change.
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     /// What each key has held, oldest first; nothing where it was deleted.
-    held: BTreeMap<&'a str, Vec<Option<String>>>,
+    held: BTreeMap<&'a str, Vec<Option<Rc<str>>>>,
     /// The ETag of what each key held last.
     etags: BTreeMap<&'a str, &'a str>,
     /// The rows that clients see.
@@ -23,12 +25,20 @@ pub struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
+    /// The contents at the end of a trace.
+    pub fn at_the_end<'b>(trace: &'b Reading<'a>) -> &'b Contents<'a> {
+        trace.uploads.at_the_end.get_or_init(|| {
+            let mut contents = Contents::default();
+            facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+            contents
+        })
+    }
+
     /// Applies a fact and returns the keys whose object or row may have changed.
     pub fn step(&mut self, fact: &Fact<'a>) -> Vec<(&'a str, &'a str)> {
         match fact {
-            Fact::Stored(object) => {
-                let event = event_id(&object.key, &object.etag);
-                self.held.entry(&object.key).or_default().push(Some(event));
+            Fact::Stored(object, event) => {
+                self.held.entry(&object.key).or_default().push(Some(Rc::clone(event)));
                 self.etags.insert(&object.key, &object.etag);
                 split(&object.key).into_iter().collect()
             }
@@ -63,7 +73,7 @@ impl<'a> Contents<'a> {
     }
 
     /// What a key has held; nothing at all before the first upload.
-    pub fn held(&self, key: &str) -> &[Option<String>] {
+    pub fn held(&self, key: &str) -> &[Option<Rc<str>>] {
         self.held.get(key).map_or(&[], |held| held)
     }
 

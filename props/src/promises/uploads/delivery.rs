@@ -4,41 +4,42 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thunderhead_sim::queue::{Fate, MessageBody, MessageId};
 use thunderhead_sim::r2::Notification;
-use thunderhead_sim::{Trace, sqlite::Value};
+use thunderhead_sim::sqlite::Value;
 
 use super::contents::{Contents, split};
 use super::facts::{Fact, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
 /// The queue that R2 tells of changes, to which others may send too.
 const NOTIFICATIONS: &str = "uploads";
 
-pub static NOTHING_NEW: Promise = Promise::always(
+pub static NOTHING_NEW: Promise = Promise::always_shared(
     "a duplicate changes nothing",
     "once every change of a name is acknowledged and its row is final or gone, the row stays as it is until R2's object changes",
     nothing_new,
 );
 
-pub static ACKED_LAST: Promise = Promise::always(
+pub static ACKED_LAST: Promise = Promise::always_shared(
     "acknowledged when all is done",
     "a message is acknowledged only after the row has described its change or a later one, and the workflow of that row exists",
     acked_last,
 );
 
-pub static EVERY_MESSAGE: Promise = Promise::eventually(
+pub static EVERY_MESSAGE: Promise = Promise::eventually_shared(
     "every message is handled",
     "when all is quiet, every message was acknowledged in the end, after the dead-letter queue if need be",
     every_message,
 );
 
-pub static REJECTED_ONCE: Promise = Promise::eventually(
+pub static REJECTED_ONCE: Promise = Promise::eventually_shared(
     "a malformed message is counted once",
     "when all is quiet, the list of rejected messages has each malformed message, once, and no other",
     rejected_once,
 );
 
-fn nothing_new(trace: &Trace) -> Result<(), Finding> {
+fn nothing_new(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut acked: BTreeSet<(&str, usize)> = BTreeSet::new();
     let mut shown = BTreeMap::new();
@@ -63,7 +64,7 @@ fn nothing_new(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn acked_last(trace: &Trace) -> Result<(), Finding> {
+fn acked_last(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The latest change of each key that its row has described.
     let mut reached: BTreeMap<&str, usize> = BTreeMap::new();
@@ -106,7 +107,7 @@ fn acked_last(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn every_message(trace: &Trace) -> Result<(), Finding> {
+fn every_message(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut open: BTreeMap<MessageId, &str> = BTreeMap::new();
     for (_, fact) in facts(trace) {
         match fact {
@@ -131,7 +132,7 @@ fn every_message(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
-fn rejected_once(trace: &Trace) -> Result<(), Finding> {
+fn rejected_once(trace: &Reading<'_>) -> Result<(), Finding> {
     let (mut malformed, mut rejected) = (BTreeSet::new(), BTreeSet::new());
     for (at, fact) in facts(trace) {
         match fact {
@@ -185,29 +186,29 @@ mod tests {
 
     #[test]
     fn a_change_for_no_reason_is_rejected_where_it_happens() {
-        assert_eq!(nothing_new(&done().trace()), Ok(()));
+        assert_eq!(nothing_new(&Reading::of(&done().trace())), Ok(()));
         let (trace, last) = done().row("one", "queued", None).ended();
-        assert_eq!(nothing_new(&trace).unwrap_err().event, Some(last));
+        assert_eq!(nothing_new(&Reading::of(&trace)).unwrap_err().event, Some(last));
         let (trace, last) = done().no_row().ended();
-        assert_eq!(nothing_new(&trace).unwrap_err().event, Some(last));
-        assert_eq!(nothing_new(&done().migrated().trace()), Ok(()));
+        assert_eq!(nothing_new(&Reading::of(&trace)).unwrap_err().event, Some(last));
+        assert_eq!(nothing_new(&Reading::of(&done().migrated().trace())), Ok(()));
         assert_eq!(
-            nothing_new(&done().stored("two", 2).row("two", "queued", None).trace()),
+            nothing_new(&Reading::of(&done().stored("two", 2).row("two", "queued", None).trace())),
             Ok(())
         );
     }
 
     #[test]
     fn an_acknowledgement_before_the_row_is_rejected_where_it_happens() {
-        assert_eq!(acked_last(&done().trace()), Ok(()));
+        assert_eq!(acked_last(&Reading::of(&done().trace())), Ok(()));
         let (trace, last) = Story::default().stored("one", 1).acked(1).ended();
-        assert_eq!(acked_last(&trace).unwrap_err().event, Some(last));
+        assert_eq!(acked_last(&Reading::of(&trace)).unwrap_err().event, Some(last));
         let (trace, last) = done().removed(2).acked(2).ended();
-        assert_eq!(acked_last(&trace).unwrap_err().event, Some(last));
+        assert_eq!(acked_last(&Reading::of(&trace)).unwrap_err().event, Some(last));
         // The row is further than the message: a later change was seen first.
         let mut later = done();
         later.stored("two", 2).stored("three", 3).row("three", "queued", None).acked(2);
-        assert_eq!(acked_last(&later.trace()), Ok(()));
+        assert_eq!(acked_last(&Reading::of(&later.trace())), Ok(()));
     }
 
     #[test]
@@ -215,31 +216,32 @@ mod tests {
         let mut early = Story::default();
         early.stored("one", 1).row("one", "queued", None);
         let (trace, last) = early.clone().acked(1).ended();
-        assert_eq!(acked_last(&trace).unwrap_err().event, Some(last));
+        assert_eq!(acked_last(&Reading::of(&trace)).unwrap_err().event, Some(last));
         let (trace, last) = early.row("one", "running", None).acked(1).ended();
-        assert_eq!(acked_last(&trace).unwrap_err().event, Some(last));
+        assert_eq!(acked_last(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
     fn a_message_that_is_not_handled_is_rejected() {
         let mut one = Story::default();
         one.stored("one", 1);
-        assert!(every_message(&one.trace()).is_err());
+        assert!(every_message(&Reading::of(&one.trace())).is_err());
         let dead = Fate::DeadLettered { queue: "uploads-dead".into() };
         for (fate, ends) in [(dead, "is a dead letter"), (Fate::Dropped, "is lost")] {
-            let error = every_message(&one.clone().settled(1, fate).trace()).unwrap_err();
+            let error =
+                every_message(&Reading::of(&one.clone().settled(1, fate).trace())).unwrap_err();
             assert!(error.message.ends_with(ends), "{}", error.message);
         }
-        assert_eq!(every_message(&one.acked(1).trace()), Ok(()));
+        assert_eq!(every_message(&Reading::of(&one.acked(1).trace())), Ok(()));
     }
 
     #[test]
     fn a_malformed_message_that_is_not_counted_once_is_rejected() {
         let mut bad = Story::default();
         bad.sent("nonsense", 1);
-        assert!(rejected_once(&bad.trace()).is_err());
-        assert_eq!(rejected_once(&bad.rejected(1).trace()), Ok(()));
-        assert!(rejected_once(&bad.clone().rejected(1).trace()).is_err(), "twice");
-        assert!(rejected_once(&bad.rejected(2).trace()).is_err(), "another");
+        assert!(rejected_once(&Reading::of(&bad.trace())).is_err());
+        assert_eq!(rejected_once(&Reading::of(&bad.rejected(1).trace())), Ok(()));
+        assert!(rejected_once(&Reading::of(&bad.clone().rejected(1).trace())).is_err(), "twice");
+        assert!(rejected_once(&Reading::of(&bad.rejected(2).trace())).is_err(), "another");
     }
 }

@@ -1,53 +1,55 @@
 //! What happens to one event: one workflow, one way through the statuses, its own label.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use thunderhead_sim::{Body, Trace};
+use thunderhead_sim::Body;
 
 use super::contents::{event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use crate::history::{named, rows};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static ONE_WORKFLOW: Promise = Promise::always(
+pub static ONE_WORKFLOW: Promise = Promise::always_shared(
     "one workflow per event",
     "no upload of R2's has two workflow instances, by the key and the bytes that they are for, whatever is redelivered, retried, raced or crashed",
     one_workflow,
 );
 
-pub static STATUSES: Promise = Promise::always(
+pub static STATUSES: Promise = Promise::always_shared(
     "statuses only go forward",
     "an event is queued, then running, then classified or failed, and nothing else, ever",
     statuses,
 );
 
-pub static OWN_LABEL: Promise = Promise::always(
+pub static OWN_LABEL: Promise = Promise::always_shared(
     "a label belongs to its bytes",
     "no row shows a label that was not computed from the bytes of its own event",
     own_label,
 );
 
-pub static TRACKED: Promise = Promise::eventually(
+pub static TRACKED: Promise = Promise::eventually_shared(
     "no workflow is left untracked",
     "when all is quiet, every instance that ever ran has its row in the agent's tracking table",
     tracked,
 );
 
-pub static TRACKED_TO_ITS_END: Promise = Promise::eventually(
+pub static TRACKED_TO_ITS_END: Promise = Promise::eventually_shared(
     "a workflow is tracked to its end",
     "when all is quiet, the agent's tracking table says of every instance that has ended whether it is complete, errored or terminated, as the platform has it",
     tracked_to_its_end,
 );
 
-fn one_workflow(trace: &Trace) -> Result<(), Finding> {
+fn one_workflow(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut event_of: BTreeMap<&str, String> = BTreeMap::new();
     let mut stored = BTreeSet::new();
     let mut made = BTreeSet::new();
     let mut instance: BTreeMap<String, &str> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
-            Fact::Stored(object) => drop(stored.insert(event_id(&object.key, &object.etag))),
+            Fact::Stored(_, event) => drop(stored.insert(event)),
             Fact::Create { id, params, made: new, .. } => {
                 if new && !made.insert(id) {
                     return Err(Finding::at(at, format!("{id} is created twice")));
@@ -70,14 +72,14 @@ fn one_workflow(trace: &Trace) -> Result<(), Finding> {
 
 /// The event that a workflow is for: what R2 has stored under the key and the etag in its parameters. What the
 /// application calls its event counts only if R2 knows nothing of those.
-fn event_in(params: &Body, stored: &BTreeSet<String>) -> String {
+fn event_in(params: &Body, stored: &BTreeSet<Rc<str>>) -> String {
     let params: serde_json::Value = serde_json::from_slice(params.bytes()).unwrap_or_default();
     let text = |name: &str| params[name].as_str().unwrap_or_default();
     let event = event_id(text("key"), text("eTag"));
-    if stored.contains(&event) { event } else { text("eventId").into() }
+    if stored.contains(&*event) { event } else { text("eventId").into() }
 }
 
-fn statuses(trace: &Trace) -> Result<(), Finding> {
+fn statuses(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut known: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(organisation, changes) = fact else { continue };
@@ -106,14 +108,14 @@ fn statuses(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn own_label(trace: &Trace) -> Result<(), Finding> {
+fn own_label(trace: &Reading<'_>) -> Result<(), Finding> {
     // The bytes of each event, and the labels that each picture was given.
-    let mut bytes: BTreeMap<String, &Body> = BTreeMap::new();
+    let mut bytes: BTreeMap<Rc<str>, &Body> = BTreeMap::new();
     let mut labels: BTreeMap<&Body, (&str, String)> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         match fact {
-            Fact::Read(object, body) => {
-                bytes.insert(event_id(&object.key, &object.etag), body);
+            Fact::Read(_, event, body) => {
+                bytes.insert(event, body);
             }
             Fact::Labelled(image, found) => {
                 if let Some(top) = found.first() {
@@ -150,7 +152,7 @@ fn says_truth(row: &Upload, computed: Option<&(&str, String)>) -> bool {
     }
 }
 
-fn tracked(trace: &Trace) -> Result<(), Finding> {
+fn tracked(trace: &Reading<'_>) -> Result<(), Finding> {
     let kept = rows(trace);
     let known: BTreeSet<&str> =
         kept.of("cf_agents_workflows").map(|row| row.text("workflow_id")).collect();
@@ -165,7 +167,7 @@ fn tracked(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn tracked_to_its_end(trace: &Trace) -> Result<(), Finding> {
+fn tracked_to_its_end(trace: &Reading<'_>) -> Result<(), Finding> {
     // An instance that runs again has not ended.
     let mut ends: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for (_, fact) in facts(trace) {
@@ -197,21 +199,21 @@ mod tests {
     fn a_second_instance_of_an_event_is_rejected_where_it_happens() {
         let mut once = Story::default();
         once.created("one", None).created("two", None);
-        assert_eq!(one_workflow(&once.trace()), Ok(()));
+        assert_eq!(one_workflow(&Reading::of(&once.trace())), Ok(()));
         // Once created under the same id, once under another.
         let (trace, last) = once.clone().created("one", None).ended();
-        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last - 1));
+        assert_eq!(one_workflow(&Reading::of(&trace)).unwrap_err().event, Some(last - 1));
         let (trace, last) = once.created("one", Some("other")).ended();
-        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last));
+        assert_eq!(one_workflow(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
     fn a_second_instance_is_rejected_whatever_the_application_calls_its_event() {
         let mut named = Story::default();
         named.stored("one", 1).created_as("one", "a").stored("two", 2).created_as("two", "b");
-        assert_eq!(one_workflow(&named.trace()), Ok(()));
+        assert_eq!(one_workflow(&Reading::of(&named.trace())), Ok(()));
         let (trace, last) = named.created_as("one", "c").ended();
-        assert_eq!(one_workflow(&trace).unwrap_err().event, Some(last));
+        assert_eq!(one_workflow(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
@@ -220,7 +222,7 @@ mod tests {
         for status in ["queued", "running", "classified"] {
             good.row("one", status, None);
         }
-        assert_eq!(statuses(&good.trace()), Ok(()));
+        assert_eq!(statuses(&Reading::of(&good.trace())), Ok(()));
         for bad in [
             &["running", "begins as running"][..],
             &["queued", "classified", "queued becomes classified without running in between"],
@@ -235,7 +237,7 @@ mod tests {
                 history.row("one", status, None);
             }
             let (trace, last) = history.ended();
-            let finding = statuses(&trace).unwrap_err();
+            let finding = statuses(&Reading::of(&trace)).unwrap_err();
             assert_eq!(finding.event, Some(last), "{bad:?}");
             assert!(finding.message.ends_with(said), "{finding:?}");
         }
@@ -245,17 +247,23 @@ mod tests {
     fn another_event_has_its_own_statuses() {
         let mut two = Story::default();
         two.row("one", "queued", None).row("one", "running", None).row("two", "queued", None);
-        assert_eq!(statuses(&two.trace()), Ok(()));
+        assert_eq!(statuses(&Reading::of(&two.trace())), Ok(()));
         // The first comes back: it must not begin again.
-        assert_eq!(statuses(&two.clone().row("one", "running", None).trace()), Ok(()));
-        assert!(statuses(&two.row("one", "queued", None).trace()).is_err());
+        assert_eq!(
+            statuses(&Reading::of(&two.clone().row("one", "running", None).trace())),
+            Ok(())
+        );
+        assert!(statuses(&Reading::of(&two.row("one", "queued", None).trace())).is_err());
     }
 
     #[test]
     fn a_label_of_other_bytes_is_rejected_where_it_happens() {
         let mut read = Story::default();
         read.read("one").labelled("one", "CAT").read("two").labelled("two", "DOG");
-        assert_eq!(own_label(&read.clone().row("one", "classified", Some("CAT")).trace()), Ok(()));
+        assert_eq!(
+            own_label(&Reading::of(&read.clone().row("one", "classified", Some("CAT")).trace())),
+            Ok(())
+        );
         for (bytes, status, label) in [
             ("one", "classified", Some("DOG")),
             ("one", "classified", None),
@@ -263,16 +271,20 @@ mod tests {
             ("one", "running", Some("CAT")),
         ] {
             let (trace, last) = read.clone().row(bytes, status, label).ended();
-            assert_eq!(own_label(&trace).unwrap_err().event, Some(last), "{bytes} {label:?}");
+            assert_eq!(
+                own_label(&Reading::of(&trace)).unwrap_err().event,
+                Some(last),
+                "{bytes} {label:?}"
+            );
         }
     }
 
     #[test]
     fn an_instance_that_its_agent_does_not_know_is_rejected() {
         let mut ran = Story::default();
-        assert!(tracked(&ran.created("one", None).trace()).is_err());
-        assert_eq!(tracked(&ran.tracked("one", "queued").trace()), Ok(()));
-        assert!(tracked(&ran.created("two", None).trace()).is_err());
+        assert!(tracked(&Reading::of(&ran.created("one", None).trace())).is_err());
+        assert_eq!(tracked(&Reading::of(&ran.tracked("one", "queued").trace())), Ok(()));
+        assert!(tracked(&Reading::of(&ran.created("two", None).trace())).is_err());
     }
 
     #[test]
@@ -280,12 +292,20 @@ mod tests {
         for how in ["complete", "errored", "terminated"] {
             let mut ended = Story::default();
             ended.created("one", None).tracked("one", "running");
-            assert_eq!(tracked_to_its_end(&ended.trace()), Ok(()), "it has not ended");
+            assert_eq!(
+                tracked_to_its_end(&Reading::of(&ended.trace())),
+                Ok(()),
+                "it has not ended"
+            );
             ended.ends("one", how);
-            assert!(tracked_to_its_end(&ended.trace()).is_err(), "{how}");
+            assert!(tracked_to_its_end(&Reading::of(&ended.trace())).is_err(), "{how}");
             for said in ["complete", "errored", "terminated", "queued", "paused"] {
                 let trace = ended.clone().tracked("one", said).trace();
-                assert_eq!(tracked_to_its_end(&trace).is_ok(), said == how, "{how}, {said}");
+                assert_eq!(
+                    tracked_to_its_end(&Reading::of(&trace)).is_ok(),
+                    said == how,
+                    "{how}, {said}"
+                );
             }
         }
     }
@@ -294,8 +314,8 @@ mod tests {
     fn an_instance_that_runs_again_has_not_ended() {
         let mut again = Story::default();
         again.created("one", None).ends("one", "terminated").tracked("one", "queued");
-        assert!(tracked_to_its_end(&again.trace()).is_err());
+        assert!(tracked_to_its_end(&Reading::of(&again.trace())).is_err());
         again.runs("one");
-        assert_eq!(tracked_to_its_end(&again.trace()), Ok(()));
+        assert_eq!(tracked_to_its_end(&Reading::of(&again.trace())), Ok(()));
     }
 }

@@ -1,5 +1,6 @@
 //! What happened to the image pipeline, read from a trace. Only this file knows how the trace is laid out.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use thunderhead_sim::ai::Label;
@@ -9,6 +10,9 @@ use thunderhead_sim::sqlite::RowChange;
 use thunderhead_sim::{
     Body, Error, EventKind, Op, Outcome, Reply, Request, Response, Trace, workflow,
 };
+
+use super::contents::event_id;
+use crate::promises::Reading;
 
 /// The worker that answers members of organisations.
 const WEB: &str = "web";
@@ -24,16 +28,16 @@ const WORKFLOW: &str = "OrganizationWorkflow/";
 const OPERATOR: &str = "OPERATOR:uploads";
 
 /// Something that happened to the pipeline.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Fact<'a> {
-    /// R2 holds other bytes under a key.
-    Stored(&'a Arc<Object>),
+    /// R2 holds other bytes under a key; their event.
+    Stored(&'a Arc<Object>, Rc<str>),
     /// R2 holds nothing under these keys.
     Removed(&'a [Arc<str>]),
-    /// The bytes of an object were read, all of them.
-    Read(&'a Object, &'a Body),
-    /// R2 has answered, by this call, what it holds under a key: these bytes, by their ETag, or nothing.
-    Looked(u32, &'a str, Option<&'a str>),
+    /// The bytes of an object were read, all of them; their event.
+    Read(&'a Object, Rc<str>, &'a Body),
+    /// R2 has answered, by this call, what it holds under a key: the bytes of this event, or nothing.
+    Looked(u32, &'a str, Option<Rc<str>>),
     /// R2 has told an agent that it cannot say what it holds under a key.
     Unanswered(&'a str),
     /// An agent has R2's answer to this call and goes on with it: it does not ask R2 again, and lives.
@@ -84,7 +88,11 @@ pub enum Fact<'a> {
 }
 
 /// What happened, with its place in the trace.
-pub fn facts(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
+pub fn facts<'a>(trace: &Reading<'a>) -> impl Iterator<Item = (usize, Fact<'a>)> {
+    trace.uploads.facts.get_or_init(|| read(trace.trace).collect()).iter().cloned()
+}
+
+fn read(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     // A reply names only its call, so what the browser asked is remembered by call.
     let mut connecting: Vec<(u32, &str)> = Vec::new();
     trace.events().iter().enumerate().filter_map(move |(at, event)| {
@@ -209,15 +217,19 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     }
 }
 
+fn event_of(object: &Object) -> Rc<str> {
+    event_id(&object.key, &object.etag).into()
+}
+
 fn bucket<'a>(call: u32, op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
     match (op, reply) {
         (r2::Op::Head { key, .. }, r2::Reply::Object(object)) => {
-            Some(Fact::Looked(call, key, Some(&object.etag)))
+            Some(Fact::Looked(call, key, Some(event_of(object))))
         }
         (r2::Op::Head { key, .. }, _) => Some(Fact::Looked(call, key, None)),
-        (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object)),
+        (_, r2::Reply::Stored(object)) => Some(Fact::Stored(object, event_of(object))),
         (_, r2::Reply::ObjectBody { object, range, body }) => {
-            (range.length == object.size).then_some(Fact::Read(object, body))
+            (range.length == object.size).then(|| Fact::Read(object, event_of(object), body))
         }
         (r2::Op::Delete { .. } | r2::Op::LifecycleDelete { .. }, r2::Reply::Deleted) => {
             Some(Fact::Removed(op.keys()))

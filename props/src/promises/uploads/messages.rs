@@ -1,15 +1,17 @@
 //! What agents tell their clients.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use serde::Deserialize;
-use thunderhead_sim::{Body, Trace};
+use thunderhead_sim::Body;
 
-use super::contents::{Contents, event_id};
+use super::contents::Contents;
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static TOLD_THE_TRUTH: Promise = Promise::always(
+pub static TOLD_THE_TRUTH: Promise = Promise::always_shared(
     "clients are told the truth",
     "what a client is told of an upload is so: the row is as the progress says, its bytes were read before they are classified, what is deleted has no row, and a deletion that fails was refused by R2",
     told_the_truth,
@@ -36,13 +38,13 @@ enum Message<'a> {
     Another,
 }
 
-fn told_the_truth(trace: &Trace) -> Result<(), Finding> {
+fn told_the_truth(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut said = Said::default();
     for (at, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
-            Fact::Read(object, _) => drop(said.read.insert(event_id(&object.key, &object.etag))),
+            Fact::Read(_, event, _) => drop(said.read.insert(event)),
             Fact::Unanswered(key) => drop(said.unanswered.insert(key)),
             Fact::Pushed(organisation, message) => {
                 if let Some(why) = said.wrong(&contents, organisation, message) {
@@ -59,7 +61,7 @@ fn told_the_truth(trace: &Trace) -> Result<(), Finding> {
 #[derive(Default)]
 struct Said<'a> {
     /// The events whose bytes were read.
-    read: BTreeSet<String>,
+    read: BTreeSet<Rc<str>>,
     /// The keys about which R2 could not answer an agent.
     unanswered: BTreeSet<&'a str>,
 }
@@ -112,7 +114,7 @@ mod tests {
 
     fn is_rejected(story: &Story) -> bool {
         let (trace, last) = story.ended();
-        match told_the_truth(&trace) {
+        match told_the_truth(&Reading::of(&trace)) {
             Ok(()) => false,
             Err(finding) => {
                 assert_eq!(finding.event, Some(last));

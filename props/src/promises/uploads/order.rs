@@ -1,36 +1,36 @@
 //! R2's order decides: what the rows describe, and that they never go back.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use thunderhead_sim::Trace;
 use thunderhead_sim::queue::Fate;
 
-use super::contents::{Contents, event_id, short, split};
+use super::contents::{Contents, short, split};
 use super::facts::{Fact, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static LATEST_WINS: Promise = Promise::eventually(
+pub static LATEST_WINS: Promise = Promise::eventually_shared(
     "the latest upload wins",
     "when all is quiet, each name's row describes exactly the object that R2 holds, or is absent if R2 holds none",
     latest_wins,
 );
 
-pub static NEVER_BACK: Promise = Promise::always(
+pub static NEVER_BACK: Promise = Promise::always_shared(
     "no stale overwrite",
     "a row that describes a newer upload or deletion is never changed back to an older one, whatever their times and bytes, as far as bytes or R2's answers tell which one a row describes",
     never_back,
 );
 
-pub static STAYS_DELETED: Promise = Promise::always(
+pub static STAYS_DELETED: Promise = Promise::always_shared(
     "deleted stays deleted",
     "once a deletion is acknowledged, the name has a row only for what was uploaded after it",
     stays_deleted,
 );
 
-fn latest_wins(trace: &Trace) -> Result<(), Finding> {
-    let mut contents = Contents::default();
-    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+fn latest_wins(trace: &Reading<'_>) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
     for key in contents.keys() {
         let held = contents.held(key).last().and_then(Option::as_deref);
         let row = contents.row(key).map(|row| row.event);
@@ -56,7 +56,7 @@ fn latest_wins(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn never_back(trace: &Trace) -> Result<(), Finding> {
+fn never_back(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut looks = Looks::default();
     // How far each row has come in what its key has held; nothing yet at 0.
@@ -107,7 +107,7 @@ struct Look {
     earliest: usize,
     latest: usize,
     /// What it holds.
-    event: Option<String>,
+    event: Option<Rc<str>>,
 }
 
 /// What agents have asked R2.
@@ -122,10 +122,9 @@ impl<'a> Looks<'a> {
     /// Applies a fact and returns the answer with which an agent goes on, and the key that it is about.
     fn step(&mut self, fact: &Fact<'a>, contents: &Contents<'a>) -> Option<(&'a str, Look)> {
         match fact {
-            Fact::Looked(call, key, etag) => {
+            Fact::Looked(call, key, event) => {
                 let place = contents.held(key).len();
-                let event = etag.map(|etag| event_id(key, etag));
-                let look = Look { earliest: place, latest: place, event };
+                let look = Look { earliest: place, latest: place, event: event.clone() };
                 let (_, known) = self.answers.entry(*call).or_insert((key, look));
                 known.latest = place;
                 None
@@ -140,7 +139,7 @@ impl<'a> Looks<'a> {
     }
 }
 
-fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
+fn stays_deleted(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The last deletion of each key that was acknowledged.
     let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
@@ -162,7 +161,7 @@ fn stays_deleted(trace: &Trace) -> Result<(), Finding> {
             let Some(deleted) = gone.get(&*key) else { continue };
             let Some(row) = contents.board.get(organisation, name) else { continue };
             let later = &contents.held(&key)[deleted + 1..];
-            if !later.iter().flatten().any(|event| event == row.event) {
+            if !later.iter().flatten().any(|event| **event == *row.event) {
                 let event = short(row.event);
                 return Err(Finding::at(at, format!("{event} of {key} was deleted and has a row")));
             }
@@ -180,14 +179,15 @@ mod tests {
     fn a_row_that_does_not_describe_what_r2_holds_is_rejected() {
         let mut two = Story::default();
         two.stored("one", 1).row("one", "queued", None).stored("two", 2);
-        let message = latest_wins(&two.trace()).unwrap_err().message;
+        let message = latest_wins(&Reading::of(&two.trace())).unwrap_err().message;
         let start = "acme/cat.jpg: R2 holds etag=";
         assert!(message.starts_with(start) && message.contains("the row describes "), "{message}");
-        assert_eq!(latest_wins(&two.row("two", "queued", None).trace()), Ok(()));
-        assert!(latest_wins(&two.removed(3).trace()).is_err());
-        assert_eq!(latest_wins(&two.no_row().trace()), Ok(()));
+        assert_eq!(latest_wins(&Reading::of(&two.row("two", "queued", None).trace())), Ok(()));
+        assert!(latest_wins(&Reading::of(&two.removed(3).trace())).is_err());
+        assert_eq!(latest_wins(&Reading::of(&two.no_row().trace())), Ok(()));
         let mut none = Story::default();
-        let message = latest_wins(&none.stored("one", 1).trace()).unwrap_err().message;
+        let message =
+            latest_wins(&Reading::of(&none.stored("one", 1).trace())).unwrap_err().message;
         assert!(message.ends_with("…, there is no row"), "{message}");
     }
 
@@ -195,7 +195,7 @@ mod tests {
     fn a_row_without_an_upload_is_rejected() {
         let mut none = Story::default();
         none.row("one", "queued", None);
-        let error = latest_wins(&none.trace()).unwrap_err();
+        let error = latest_wins(&Reading::of(&none.trace())).unwrap_err();
         assert_eq!(error.message, "acme/cat.jpg has a row, and was never uploaded");
     }
 
@@ -204,18 +204,18 @@ mod tests {
         let mut back = Story::default();
         back.stored("one", 1).row("one", "queued", None).stored("two", 2);
         back.row("two", "queued", None);
-        assert_eq!(never_back(&back.trace()), Ok(()));
+        assert_eq!(never_back(&Reading::of(&back.trace())), Ok(()));
         let (trace, last) = back.row("one", "queued", None).ended();
-        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+        assert_eq!(never_back(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
     fn a_deletion_that_removes_a_later_upload_is_rejected_where_it_happens() {
         let mut late = Story::default();
         late.stored("one", 1).removed(2).stored("two", 3).row("two", "queued", None);
-        assert_eq!(never_back(&late.trace()), Ok(()));
+        assert_eq!(never_back(&Reading::of(&late.trace())), Ok(()));
         let (trace, last) = late.no_row().ended();
-        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+        assert_eq!(never_back(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
@@ -223,8 +223,8 @@ mod tests {
         let mut again = Story::default();
         again.stored("one", 1).row("one", "queued", None).stored("two", 2);
         again.row("two", "queued", None).stored("one", 3).row("one", "queued", None);
-        assert_eq!(never_back(&again.trace()), Ok(()));
-        assert!(never_back(&again.row("two", "queued", None).trace()).is_err());
+        assert_eq!(never_back(&Reading::of(&again.trace())), Ok(()));
+        assert!(never_back(&Reading::of(&again.row("two", "queued", None).trace())).is_err());
     }
 
     #[test]
@@ -235,11 +235,11 @@ mod tests {
         // Without the third answer the row is about the first upload, and goes forward.
         let mut second = twice.clone();
         second.hears(2, "two").row("two", "queued", None);
-        assert_eq!(never_back(&second.trace()), Ok(()));
+        assert_eq!(never_back(&Reading::of(&second.trace())), Ok(()));
         // With it the row is about the third, and the second answer is stale.
         twice.hears(3, "one").hears(2, "two");
         let (trace, last) = twice.row("two", "queued", None).ended();
-        assert_eq!(never_back(&trace).unwrap_err().event, Some(last));
+        assert_eq!(never_back(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
@@ -248,31 +248,31 @@ mod tests {
         asked.stored("one", 1).looks(1, "one").hears(1, "one").row("one", "queued", None);
         asked.stored("two", 2).looks(2, "two").stored("one", 3).looks(3, "one");
         asked.hears_and_asks_again(3, "one").hears(2, "two").row("two", "queued", None);
-        assert_eq!(never_back(&asked.trace()), Ok(()));
+        assert_eq!(never_back(&Reading::of(&asked.trace())), Ok(()));
     }
 
     #[test]
     fn a_row_that_is_moved_has_not_changed() {
         let mut moved = Story::default();
         moved.stored("one", 1).row("one", "queued", None).migrated();
-        assert_eq!(never_back(&moved.trace()), Ok(()));
-        assert_eq!(latest_wins(&moved.trace()), Ok(()));
+        assert_eq!(never_back(&Reading::of(&moved.trace())), Ok(()));
+        assert_eq!(latest_wins(&Reading::of(&moved.trace())), Ok(()));
     }
 
     #[test]
     fn a_row_that_comes_back_after_its_deletion_is_rejected_where_it_happens() {
         let mut gone = Story::default();
         gone.stored("one", 1).removed(2).acked(2);
-        assert_eq!(stays_deleted(&gone.trace()), Ok(()));
+        assert_eq!(stays_deleted(&Reading::of(&gone.trace())), Ok(()));
         let (trace, last) = gone.clone().row("one", "queued", None).ended();
-        let finding = stays_deleted(&trace).unwrap_err();
+        let finding = stays_deleted(&Reading::of(&trace)).unwrap_err();
         assert_eq!(finding.event, Some(last));
         assert!(
             finding.message.ends_with(" of acme/cat.jpg was deleted and has a row"),
             "{finding:?}"
         );
         gone.stored("one", 3).row("one", "queued", None);
-        assert_eq!(stays_deleted(&gone.trace()), Ok(()));
+        assert_eq!(stays_deleted(&Reading::of(&gone.trace())), Ok(()));
     }
 
     #[test]
@@ -280,6 +280,6 @@ mod tests {
         let mut gone = Story::default();
         let (trace, last) =
             gone.stored("one", 1).row("one", "queued", None).removed(2).acked(2).ended();
-        assert_eq!(stays_deleted(&trace).unwrap_err().event, Some(last));
+        assert_eq!(stays_deleted(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 }

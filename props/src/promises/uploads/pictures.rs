@@ -1,33 +1,35 @@
 //! Pictures that members fetch.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use thunderhead_sim::{Body, Request, Response, Trace};
+use thunderhead_sim::{Body, Request, Response};
 
 use super::contents::{Contents, event_id};
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 use crate::promises::part::wrong_part;
 
-pub static AS_HELD: Promise = Promise::always(
+pub static AS_HELD: Promise = Promise::always_shared(
     "a picture is as R2 holds it",
     "who fetches a picture gets the bytes, or the range of them, that R2 held under its ETag at some time since it was asked for; what is not modified is what they have, and what is not found was not there",
     as_held,
 );
 
-fn as_held(trace: &Trace) -> Result<(), Finding> {
+fn as_held(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The size of each event, and its bytes if somebody has read them all.
-    let mut known: BTreeMap<String, (u64, Option<&Body>)> = BTreeMap::new();
+    let mut known: BTreeMap<Rc<str>, (u64, Option<&Body>)> = BTreeMap::new();
     let mut asked: BTreeMap<u32, (&str, Option<usize>, &Request)> = BTreeMap::new();
     for (at, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
-            Fact::Stored(object) => {
-                known.entry(event_id(&object.key, &object.etag)).or_insert((object.size, None));
+            Fact::Stored(object, event) => {
+                known.entry(event).or_insert((object.size, None));
             }
-            Fact::Read(object, body) => {
-                known.insert(event_id(&object.key, &object.etag), (object.size, Some(body)));
+            Fact::Read(object, event, body) => {
+                known.insert(event, (object.size, Some(body)));
             }
             Fact::Asked(call, request) => {
                 if let Some(key) = picture(request) {
@@ -66,18 +68,18 @@ fn wrong(
     key: &str,
     request: &Request,
     response: &Response,
-    held: &[Option<String>],
-    known: &BTreeMap<String, (u64, Option<&Body>)>,
+    held: &[Option<Rc<str>>],
+    known: &BTreeMap<Rc<str>, (u64, Option<&Body>)>,
 ) -> Option<String> {
     match response.status {
         416 => held.iter().all(Option::is_none).then(|| "nothing was there to have a range".into()),
         200 | 206 | 304 => {
             let etag = response.headers.get("etag").unwrap_or_default();
             let event = event_id(key, etag.trim_matches('"'));
-            if !held.iter().flatten().any(|other| *other == event) {
+            if !held.iter().flatten().any(|other| **other == event) {
                 return Some(format!("the ETag {etag} was not what it held"));
             }
-            let (size, bytes) = known.get(&event)?;
+            let (size, bytes) = known.get(&*event)?;
             match response.status {
                 304 => {
                     let had = request.headers.get("if-none-match").unwrap_or_default();
@@ -105,7 +107,7 @@ mod tests {
 
     fn is_rejected(story: &Story) -> bool {
         let (trace, last) = story.ended();
-        let found = as_held(&trace);
+        let found = as_held(&Reading::of(&trace));
         assert!(found.as_ref().err().is_none_or(|finding| finding.event == Some(last)));
         found.is_err()
     }

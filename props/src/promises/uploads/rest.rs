@@ -2,39 +2,40 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::Request;
 
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
 use super::row::{Upload, tells_of_events};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
+use crate::promises::Reading;
 
-pub static APART: Promise = Promise::always(
+pub static APART: Promise = Promise::always_shared(
     "organisations stay apart",
     "an agent's rows tell of its own organisation's objects alone, and who is not a member is refused, with a session or without",
     apart,
 );
 
-pub static TERMINAL: Promise = Promise::eventually(
+pub static TERMINAL: Promise = Promise::eventually_shared(
     "no row is stuck",
     "when all is quiet, every row is classified or failed",
     terminal,
 );
 
-pub static UP_TO_DATE: Promise = Promise::eventually(
+pub static UP_TO_DATE: Promise = Promise::eventually_shared(
     "clients see the end",
     "when all is quiet, every client that is connected has fetched the final state, and why what failed did",
     up_to_date,
 );
 
-pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually(
+pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually_shared(
     "only a bad picture fails",
     "when all is quiet, a row is failed only if the model has refused its bytes for good",
     good_is_classified,
 );
 
-fn apart(trace: &Trace) -> Result<(), Finding> {
+fn apart(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut strangers = BTreeSet::new();
     for (at, fact) in facts(trace) {
@@ -44,7 +45,7 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
                 for change in changes.iter().filter(|change| tells_of_events(&change.table)) {
                     let Some(row) = Upload::after(change) else { continue };
                     let key = format!("{organisation}/{}", row.name);
-                    if !contents.held(&key).iter().flatten().any(|event| event == row.event) {
+                    if !contents.held(&key).iter().flatten().any(|event| **event == *row.event) {
                         let event = short(row.event);
                         let message = format!("{key} has a row for {event}, which it never held");
                         return Err(Finding::at(at, message));
@@ -72,9 +73,8 @@ fn is_stranger(request: &Request) -> bool {
     session.split_once('@').map(|(_, organisation)| organisation) != asked
 }
 
-fn terminal(trace: &Trace) -> Result<(), Finding> {
-    let mut contents = Contents::default();
-    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+fn terminal(trace: &Reading<'_>) -> Result<(), Finding> {
+    let contents = Contents::at_the_end(trace);
     match contents.board.rows().find(|(_, row)| !row.is_final()) {
         None => Ok(()),
         Some((organisation, row)) => {
@@ -84,14 +84,14 @@ fn terminal(trace: &Trace) -> Result<(), Finding> {
     }
 }
 
-fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
+fn good_is_classified(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut read = BTreeMap::new();
     let mut refused = BTreeSet::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
-            Fact::Read(object, body) => {
+            Fact::Read(object, _, body) => {
                 read.insert((&*object.key, &*object.etag), body);
             }
             Fact::Refused(body) => {
@@ -113,7 +113,7 @@ fn good_is_classified(trace: &Trace) -> Result<(), Finding> {
     Ok(())
 }
 
-fn up_to_date(trace: &Trace) -> Result<(), Finding> {
+fn up_to_date(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let (mut connected, mut asked) = (BTreeSet::new(), BTreeMap::new());
     let mut seen: BTreeMap<&str, serde_json::Value> = BTreeMap::new();
@@ -159,20 +159,20 @@ mod tests {
     fn a_row_of_another_organisation_is_rejected_where_it_happens() {
         let mut one = Story::default();
         one.stored("one", 1).row("one", "queued", None);
-        assert_eq!(apart(&one.trace()), Ok(()));
+        assert_eq!(apart(&Reading::of(&one.trace())), Ok(()));
         let (trace, last) = one.strange_row("one").ended();
-        assert_eq!(apart(&trace).unwrap_err().event, Some(last));
+        assert_eq!(apart(&Reading::of(&trace)).unwrap_err().event, Some(last));
     }
 
     #[test]
     fn a_stranger_who_is_served_is_rejected_where_it_happens() {
         let mut asked = Story::default();
         asked.served("/acme?as=ann@acme", 200).served("/acme?as=eve@evil", 403);
-        assert_eq!(apart(&asked.trace()), Ok(()));
+        assert_eq!(apart(&Reading::of(&asked.trace())), Ok(()));
         let thumbnail = "/thumbnails/acme/cat.jpg";
         for path in ["/acme/cat.jpg?as=eve@evil", "/acme/cat.jpg", "/acme?as=eve", thumbnail] {
             let (trace, last) = asked.clone().served(path, 200).ended();
-            assert_eq!(apart(&trace).unwrap_err().event, Some(last), "{path}");
+            assert_eq!(apart(&Reading::of(&trace)).unwrap_err().event, Some(last), "{path}");
         }
     }
 
@@ -180,21 +180,26 @@ mod tests {
     fn a_row_that_is_stuck_is_rejected() {
         let mut stuck = Story::default();
         stuck.stored("one", 1).row("one", "running", None);
-        let error = terminal(&stuck.trace()).unwrap_err();
+        let error = terminal(&Reading::of(&stuck.trace())).unwrap_err();
         assert_eq!(error.message, "acme/cat.jpg is running for ever");
-        assert_eq!(terminal(&stuck.row("one", "failed", None).trace()), Ok(()));
+        assert_eq!(terminal(&Reading::of(&stuck.row("one", "failed", None).trace())), Ok(()));
     }
 
     #[test]
     fn a_good_picture_that_has_failed_is_rejected() {
         let mut failed = Story::default();
         failed.stored("one", 1).read("one").row("one", "failed", None);
-        let error = good_is_classified(&failed.trace()).unwrap_err();
+        let error = good_is_classified(&Reading::of(&failed.trace())).unwrap_err();
         assert_eq!(error.message, "acme/cat.jpg is failed; no model refused it");
         let busy = ai::Error::service(ai::transient_errors()[0]);
-        assert!(good_is_classified(&failed.not_labelled("one", busy).trace()).is_err());
+        assert!(
+            good_is_classified(&Reading::of(&failed.not_labelled("one", busy).trace())).is_err()
+        );
         let bad = ai::Error::service(0);
-        assert_eq!(good_is_classified(&failed.not_labelled("one", bad).trace()), Ok(()));
+        assert_eq!(
+            good_is_classified(&Reading::of(&failed.not_labelled("one", bad).trace())),
+            Ok(())
+        );
     }
 
     #[test]
@@ -202,14 +207,21 @@ mod tests {
         let list = r#"[{"name":"cat.jpg","status":"classified","classificationLabel":"CAT"}]"#;
         let mut seen = Story::default();
         seen.row("one", "classified", Some("CAT")).watched("[]");
-        assert!(up_to_date(&seen.trace()).is_err());
-        assert_eq!(up_to_date(&seen.watched(list).trace()), Ok(()));
+        assert!(up_to_date(&Reading::of(&seen.trace())).is_err());
+        assert_eq!(up_to_date(&Reading::of(&seen.watched(list).trace())), Ok(()));
         seen.failed_row("one", "too small");
-        assert!(up_to_date(&seen.trace()).is_err());
+        assert!(up_to_date(&Reading::of(&seen.trace())).is_err());
         let unsaid = r#"[{"name":"cat.jpg","status":"failed"}]"#;
-        assert!(up_to_date(&seen.watched(unsaid).trace()).is_err(), "it does not say why");
+        assert!(
+            up_to_date(&Reading::of(&seen.watched(unsaid).trace())).is_err(),
+            "it does not say why"
+        );
         let said = r#"[{"name":"cat.jpg","status":"failed","error":"too small"}]"#;
-        assert_eq!(up_to_date(&seen.clone().watched(said).trace()), Ok(()));
-        assert_eq!(up_to_date(&seen.closed().trace()), Ok(()), "nobody is watching any more");
+        assert_eq!(up_to_date(&Reading::of(&seen.clone().watched(said).trace())), Ok(()));
+        assert_eq!(
+            up_to_date(&Reading::of(&seen.closed().trace())),
+            Ok(()),
+            "nobody is watching any more"
+        );
     }
 }

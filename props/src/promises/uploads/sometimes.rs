@@ -2,66 +2,66 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use thunderhead_sim::Trace;
 use thunderhead_sim::queue::Fate;
 
 use super::contents::Contents;
 use super::facts::{Fact, deliveries, facts};
 use crate::promise::Promise;
+use crate::promises::Reading;
 
-pub static OVERTAKEN: Promise = Promise::sometimes(
+pub static OVERTAKEN: Promise = Promise::sometimes_shared(
     "a newer notification overtakes an older",
     "a consumer begins with an older change of a key after it has begun with a newer one",
     overtaken,
 );
 
-pub static SAME_BYTES: Promise = Promise::sometimes(
+pub static SAME_BYTES: Promise = Promise::sometimes_shared(
     "the same bytes come again",
     "a key holds bytes that it held before, with something else or nothing in between",
     same_bytes,
 );
 
-pub static IMAGE_GONE: Promise = Promise::sometimes(
+pub static IMAGE_GONE: Promise = Promise::sometimes_shared(
     "a workflow finds its image gone",
     "when a workflow loads its image, R2 holds something else, or nothing",
     image_gone,
 );
 
-pub static DEAD_LETTER: Promise = Promise::sometimes(
+pub static DEAD_LETTER: Promise = Promise::sometimes_shared(
     "a message becomes a dead letter",
     "some message fails so often that it goes to the dead-letter queue",
     dead_letter,
 );
 
-pub static FAILS: Promise = Promise::sometimes("an upload fails", "some row ends as failed", fails);
+pub static FAILS: Promise =
+    Promise::sometimes_shared("an upload fails", "some row ends as failed", fails);
 
-pub static EXISTS: Promise = Promise::sometimes(
+pub static EXISTS: Promise = Promise::sometimes_shared(
     "a workflow exists already",
     "some `create` is refused because its instance exists",
     exists,
 );
 
-pub static REFETCHED: Promise = Promise::sometimes(
+pub static REFETCHED: Promise = Promise::sometimes_shared(
     "a client fetches again",
     "a connected client asks for the list more than once",
     refetched,
 );
 
-pub static TERMINATED: Promise = Promise::sometimes(
+pub static TERMINATED: Promise = Promise::sometimes_shared(
     "a workflow is terminated",
     "the workflow of an upload that is deleted is ended before it has a result",
     terminated,
 );
 
-pub static PART_FETCHED: Promise = Promise::sometimes(
+pub static PART_FETCHED: Promise = Promise::sometimes_shared(
     "a part of a picture is fetched",
     "a member gets a range of a picture",
     part_fetched,
 );
 
-fn overtaken(trace: &Trace) -> bool {
-    let mut contents = Contents::default();
-    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+fn overtaken(trace: &Reading<'_>) -> bool {
+    let contents = Contents::at_the_end(trace);
     let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
     deliveries(trace).any(|(_, fact)| {
         let Fact::Delivered(message) = fact else { return false };
@@ -72,9 +72,8 @@ fn overtaken(trace: &Trace) -> bool {
     })
 }
 
-fn same_bytes(trace: &Trace) -> bool {
-    let mut contents = Contents::default();
-    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+fn same_bytes(trace: &Reading<'_>) -> bool {
+    let contents = Contents::at_the_end(trace);
     contents.keys().any(|key| {
         let mut held = contents.held(key).to_vec();
         held.dedup();
@@ -84,33 +83,32 @@ fn same_bytes(trace: &Trace) -> bool {
     })
 }
 
-fn image_gone(trace: &Trace) -> bool {
+fn image_gone(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Gone))
 }
 
-fn dead_letter(trace: &Trace) -> bool {
+fn dead_letter(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Settled(_, Fate::DeadLettered { .. })))
 }
 
-fn fails(trace: &Trace) -> bool {
-    let mut contents = Contents::default();
-    facts(trace).for_each(|(_, fact)| drop(contents.step(&fact)));
+fn fails(trace: &Reading<'_>) -> bool {
+    let contents = Contents::at_the_end(trace);
     contents.board.rows().any(|(_, row)| row.status == "failed")
 }
 
-fn exists(trace: &Trace) -> bool {
+fn exists(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Create { duplicate: true, .. }))
 }
 
-fn terminated(trace: &Trace) -> bool {
+fn terminated(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Ended(_, "terminated")))
 }
 
-fn part_fetched(trace: &Trace) -> bool {
+fn part_fetched(trace: &Reading<'_>) -> bool {
     facts(trace).any(|(_, fact)| matches!(fact, Fact::Answered(_, part) if part.status == 206))
 }
 
-fn refetched(trace: &Trace) -> bool {
+fn refetched(trace: &Reading<'_>) -> bool {
     facts(trace).filter(|(_, fact)| matches!(fact, Fact::Fetched(..))).count() > 1
 }
 
@@ -126,51 +124,63 @@ mod tests {
     fn bytes_that_come_again_are_seen() {
         let mut bytes = Story::default();
         bytes.stored("one", 1).stored("one", 2);
-        assert!(!same_bytes(&bytes.trace()), "nothing in between");
-        assert!(same_bytes(&bytes.removed(3).stored("one", 4).trace()));
+        assert!(!same_bytes(&Reading::of(&bytes.trace())), "nothing in between");
+        assert!(same_bytes(&Reading::of(&bytes.removed(3).stored("one", 4).trace())));
     }
 
     #[test]
     fn a_notification_that_overtakes_another_is_seen() {
         let mut both = Story::default();
         both.stored("one", 1).stored("two", 2);
-        assert!(!overtaken(&both.clone().delivered(1).delivered(2).delivered(2).trace()));
-        assert!(overtaken(&both.delivered(2).delivered(1).trace()));
+        assert!(!overtaken(&Reading::of(
+            &both.clone().delivered(1).delivered(2).delivered(2).trace()
+        )));
+        assert!(overtaken(&Reading::of(&both.delivered(2).delivered(1).trace())));
     }
 
     #[test]
     fn an_image_that_is_gone_is_seen() {
         let mut one = Story::default();
         one.stored("one", 1).asked_agent("persistResult");
-        assert!(!image_gone(&one.trace()));
-        assert!(image_gone(&one.asked_agent("onImageGone").trace()));
+        assert!(!image_gone(&Reading::of(&one.trace())));
+        assert!(image_gone(&Reading::of(&one.asked_agent("onImageGone").trace())));
     }
 
     #[test]
     fn an_instance_that_exists_is_seen_and_a_create_that_only_failed_is_not() {
         let mut one = Story::default();
         one.created("one", None).refused("one", workflow::Error::service(10001));
-        assert!(!exists(&one.trace()));
+        assert!(!exists(&Reading::of(&one.trace())));
         let duplicate = workflow::Error::already_exists("a", AlreadyExists::Production, false);
-        assert!(exists(&one.refused("one", duplicate).trace()));
+        assert!(exists(&Reading::of(&one.refused("one", duplicate).trace())));
     }
 
     #[test]
     fn a_termination_and_a_range_are_seen() {
         let mut one = Story::default();
         one.stored("one", 1).asks_picture(("", "")).gets(Response::new(200, "one"));
-        assert!(!terminated(&one.trace()) && !part_fetched(&one.trace()));
+        assert!(
+            !terminated(&Reading::of(&one.trace())) && !part_fetched(&Reading::of(&one.trace()))
+        );
         one.ends("one", "terminated").asks_picture(("", "")).gets(Response::new(206, "on"));
-        assert!(terminated(&one.trace()) && part_fetched(&one.trace()));
+        assert!(terminated(&Reading::of(&one.trace())) && part_fetched(&Reading::of(&one.trace())));
     }
 
     #[test]
     fn dead_letters_failures_and_clients_are_seen() {
         let mut one = Story::default();
         one.stored("one", 1).row("one", "classified", None).watched("[]");
-        assert!(!dead_letter(&one.trace()) && !fails(&one.trace()) && !refetched(&one.trace()));
+        assert!(
+            !dead_letter(&Reading::of(&one.trace()))
+                && !fails(&Reading::of(&one.trace()))
+                && !refetched(&Reading::of(&one.trace()))
+        );
         one.settled(1, Fate::DeadLettered { queue: "d".into() }).row("one", "failed", None);
         one.watched("[]");
-        assert!(dead_letter(&one.trace()) && fails(&one.trace()) && refetched(&one.trace()));
+        assert!(
+            dead_letter(&Reading::of(&one.trace()))
+                && fails(&Reading::of(&one.trace()))
+                && refetched(&Reading::of(&one.trace()))
+        );
     }
 }

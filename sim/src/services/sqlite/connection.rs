@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use rusqlite::config::DbConfig;
 use rusqlite::{StatementStatus, ffi};
 
-use super::prepared::Prepared;
+use super::prepared::{Prepared, Ready};
 use super::script::{self, Kind, Statement, words};
 use super::shared::Shared;
 use super::snapshot::Snapshot;
@@ -322,10 +322,9 @@ impl Connection {
             true => Error::transaction(),
             false => Error::from_sqlite(error),
         };
-        let step =
-            |prepared: &mut rusqlite::Statement<'_>| self.step(prepared, statement, bindings);
+        let step = |ready: &mut Ready<'_>| self.step(ready, statement, bindings);
         let mut set = if statement.changes_schema() {
-            step(&mut self.raw().prepare(statement.sql).map_err(refused)?)?
+            step(&mut self.raw().prepare(statement.sql).map_err(refused)?.into())?
         } else {
             let mut done = self.prepared.theirs(statement.sql, step);
             if done.is_err()
@@ -344,10 +343,11 @@ impl Connection {
     /// Runs a prepared statement to its end; what it returned.
     fn step(
         &self,
-        prepared: &mut rusqlite::Statement<'_>,
+        ready: &mut Ready<'_>,
         statement: &Statement<'_>,
         bindings: &[Value],
     ) -> Result<ResultSet, Error> {
+        let prepared = &mut ready.statement;
         if prepared.parameter_count() != bindings.len() {
             return Err(Error::bindings());
         }
@@ -368,9 +368,9 @@ impl Connection {
                 rows.push((0..row.as_ref().column_count()).map(value).collect::<Result<_, _>>()?);
             }
         }
-        // Not earlier: the first step prepares a statement again whose tables have changed.
-        let columns = prepared.column_names().map(Arc::from).collect();
         let scanned = prepared.get_status(StatementStatus::FullscanStep);
+        // Not earlier: the first step prepares a statement again whose tables have changed.
+        let columns = ready.columns();
         let rows_read = u64::try_from(scanned).unwrap_or(0);
         Ok(ResultSet { columns, rows, rows_read, ..ResultSet::default() })
     }

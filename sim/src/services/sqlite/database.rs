@@ -340,6 +340,11 @@ impl Database {
 
     /// Removes every table and row.
     pub fn clear(&mut self) {
+        if let State::Schema(_) = self.state {
+            // There are no rows to hear of, and no connection is needed to forget a schema.
+            self.state = State::Schema(Schema::empty());
+            return;
+        }
         self.savepoint();
         self.exec("pragma defer_foreign_keys = on", &[]).expect("foreign keys can be deferred");
         // Triggers go first, for they do not hear of it. Which tables refer to which is not known,

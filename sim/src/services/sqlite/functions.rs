@@ -16,7 +16,9 @@ use rusqlite::Connection;
 use rusqlite::functions::{Context, FunctionFlags};
 
 use super::Value;
+use super::prepared::Prepared;
 use super::shared::Shared;
+use crate::values::time::Time;
 
 const DATE_FUNCTIONS: [&str; 7] =
     ["date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"];
@@ -39,8 +41,8 @@ const MAX_RANDOM_BYTES: i64 = super::limits::MAX_VALUE_BYTES as i64;
 thread_local! {
     /// Evaluates SQLite's own date functions, since those of the connection are replaced. It holds
     /// no table and no state of any run.
-    static CALENDAR: Connection =
-        Connection::open_in_memory().expect("an in-memory database opens");
+    static CALENDAR: Prepared =
+        Prepared::new(Connection::open_in_memory().expect("an in-memory database opens"));
 }
 
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
@@ -65,7 +67,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
         let state = Arc::clone(shared);
         connection.create_scalar_function(name, -1, stable, move |context| {
             let arguments = (0..context.len()).map(|i| Value::from(context.get_raw(i)));
-            calendar(name, &state.now().iso(), arguments.collect())
+            calendar(name, state.now(), arguments.collect())
         })?;
     }
     for (name, function) in MATHEMATICS {
@@ -82,7 +84,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
     for (name, function) in CURRENT {
         let state = Arc::clone(shared);
         connection.create_scalar_function(name, 0, stable, move |_| {
-            calendar(function, &state.now().iso(), Vec::new())
+            calendar(function, state.now(), Vec::new())
         })?;
     }
     Ok(())
@@ -105,7 +107,7 @@ fn length(context: &Context<'_>) -> rusqlite::Result<usize> {
 }
 
 /// Calls a date function of SQLite, after replacing whatever means the present.
-fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
+fn calendar(function: &str, now: Time, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
     let is = |value: &Value, word: &str| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word));
     let moments = match function {
         "strftime" => 1..2,
@@ -118,9 +120,9 @@ fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::R
     for at in moments.clone() {
         let Some(argument) = arguments.get_mut(at) else { continue };
         if is(argument, "now") {
-            *argument = Value::Text(now.into());
+            *argument = now.iso().into();
         } else if is(argument, "subsec") || is(argument, "subsecond") {
-            arguments.insert(at, Value::Text(now.into()));
+            arguments.insert(at, now.iso().into());
         }
     }
     let mut place = 0;
@@ -128,11 +130,12 @@ fn calendar(function: &str, now: &str, mut arguments: Vec<Value>) -> rusqlite::R
         place += 1;
         place <= moments.end || !(is(argument, "localtime") || is(argument, "utc"))
     });
-    let marks = vec!["?"; arguments.len()].join(",");
+    let marks = "?,".repeat(arguments.len());
+    let sql = format!("select {function}({})", marks.trim_end_matches(','));
+    let arguments = rusqlite::params_from_iter(arguments);
     CALENDAR.with(|calendar| {
-        let mut statement = calendar.prepare_cached(&format!("select {function}({marks})"))?;
-        statement.query_row(rusqlite::params_from_iter(arguments), |row| {
-            Ok(Value::from(row.get_ref(0)?))
-        })
+        calendar.ours(&sql, |statement| {
+            statement.query_row(arguments, |row| Ok(Value::from(row.get_ref(0)?)))
+        })?
     })
 }

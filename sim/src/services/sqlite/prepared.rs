@@ -2,13 +2,43 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use rusqlite::{Connection, PrepFlags, Statement};
+use rusqlite::{Connection, PrepFlags, Statement, StatementStatus};
 
 /// More statements than an application has; beyond it they are prepared anew.
 const MOST: usize = 512;
 
-type ByText<'a> = RefCell<BTreeMap<Box<str>, Statement<'a>>>;
+type ByText<'a> = RefCell<BTreeMap<Box<str>, Ready<'a>>>;
+
+/// A statement that can be run, and the names of its columns once somebody has asked.
+pub(super) struct Ready<'a> {
+    pub statement: Statement<'a>,
+    columns: Option<Columns>,
+}
+
+struct Columns {
+    names: Vec<Arc<str>>,
+    /// How often SQLite had prepared the statement again by then. It may have other columns each time.
+    again: i32,
+}
+
+impl<'a> From<Statement<'a>> for Ready<'a> {
+    fn from(statement: Statement<'a>) -> Ready<'a> {
+        Ready { statement, columns: None }
+    }
+}
+
+impl Ready<'_> {
+    /// The names of the columns as the last run had them.
+    pub fn columns(&mut self) -> Vec<Arc<str>> {
+        let again = self.statement.get_status(StatementStatus::RePrepare);
+        let known = self.columns.take().filter(|columns| columns.again == again);
+        let read = || self.statement.column_names().map(Arc::from).collect();
+        let columns = known.unwrap_or_else(|| Columns { names: read(), again });
+        self.columns.insert(columns).names.clone()
+    }
+}
 
 /// Ours are prepared with everything allowed, so the application must not get at them.
 #[derive(Default)]
@@ -45,6 +75,7 @@ impl Prepared {
         sql: &str,
         work: impl FnOnce(&mut Statement<'_>) -> T,
     ) -> rusqlite::Result<T> {
+        let work = |ready: &mut Ready<'_>| work(&mut ready.statement);
         self.0.with_dependent(|connection, all| prepared(connection, &all.ours, sql, work))
     }
 
@@ -52,7 +83,7 @@ impl Prepared {
     pub fn theirs<T>(
         &self,
         sql: &str,
-        work: impl FnOnce(&mut Statement<'_>) -> T,
+        work: impl FnOnce(&mut Ready<'_>) -> T,
     ) -> rusqlite::Result<T> {
         self.0.with_dependent(|connection, all| prepared(connection, &all.theirs, sql, work))
     }
@@ -62,18 +93,18 @@ fn prepared<'a, T>(
     connection: &'a Connection,
     statements: &ByText<'a>,
     sql: &str,
-    work: impl FnOnce(&mut Statement<'_>) -> T,
+    work: impl FnOnce(&mut Ready<'_>) -> T,
 ) -> rusqlite::Result<T> {
     let mut statements = statements.borrow_mut();
-    if let Some(statement) = statements.get_mut(sql) {
-        return Ok(work(statement));
+    if let Some(ready) = statements.get_mut(sql) {
+        return Ok(work(ready));
     }
     let flags = PrepFlags::SQLITE_PREPARE_PERSISTENT;
-    let mut statement = connection.prepare_with_flags(sql, flags)?;
-    let done = work(&mut statement);
+    let mut ready = Ready::from(connection.prepare_with_flags(sql, flags)?);
+    let done = work(&mut ready);
     if statements.len() == MOST {
         statements.clear();
     }
-    statements.insert(sql.into(), statement);
+    statements.insert(sql.into(), ready);
     Ok(done)
 }

@@ -143,7 +143,7 @@ pub(crate) fn only_reads(sql: &str) -> bool {
 /// Whether a text is exactly one statement.
 pub(crate) fn is_one_statement(sql: &str) -> bool {
     // Most texts show it at a glance.
-    (first_word(sql).is_some() && !sql.contains(';')) || split(sql).len() == 1
+    (first_word(sql).is_some() && !sql.contains(';')) || places(sql).len() == 1
 }
 
 /// Whether a text begins with a pragma.

@@ -143,3 +143,23 @@ fn many_databases_of_one_schema_live_side_by_side() {
         assert_eq!(set.rows, [[Value::Integer(i as i64)]]);
     }
 }
+
+#[test]
+fn a_database_without_rows_can_be_cleared_and_have_its_tables_back() {
+    let tables = |db: &mut Database| {
+        let sql = "select name from sqlite_master where type = 'table'";
+        db.exec(sql, &[]).unwrap().rows.len()
+    };
+    let mut db = Database::open(0);
+    db.exec("create table a(x); create table b(x)", &[]).unwrap();
+    db.begin_turn();
+    db.clear();
+    assert_eq!(tables(&mut db), 0);
+    db.exec("create table a(x, y); insert into a values (1, 2)", &[]).unwrap();
+    db.rollback_turn();
+    assert_eq!(tables(&mut db), 2);
+    assert!(db.exec("select y from a", &[]).is_err(), "it is the first table again");
+    db.clear();
+    assert_eq!(tables(&mut db), 0);
+    assert!(db.take_changes().is_empty(), "there were no rows");
+}

@@ -8,7 +8,7 @@ import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
 import * as events from "thunderhead:events";
-import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch, requestOf } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, fetch, requestOf } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
 import { defineGlobal, loadNamed, part } from "thunderhead:part";
@@ -71,7 +71,7 @@ class ExecutionContext {
   constructor(invocation, props) {
     this.#invocation = invocation;
     this.props = props;
-    this.exports = exportsOf();
+    this.exports = exports;
   }
   waitUntil(promise) {
     waitUntilOf(this.#invocation, promise);
@@ -101,7 +101,7 @@ export const exports = exportsOf();
 function entrypointOf(invocation, name, props) {
   const exported = program[name ?? "default"];
   if (exported === undefined) throw new TypeError(`The Worker has no entrypoint "${name}".`);
-  const ctx = new ExecutionContext(invocation, structuredClone(props));
+  const ctx = new ExecutionContext(invocation, props);
   return typeof exported === "function" ? { target: new exported(ctx, env), given: [] } : { target: exported, given: [env, ctx] };
 }
 
@@ -189,7 +189,7 @@ const handlers = {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
     // A request of another Worker comes from a program and not from a client.
-    const request = requestOf({ url: address, method, headers, cf: inside ? undefined : cfOfClient() }, bytes, { inside });
+    const request = requestOf({ url: address, method, headers }, bytes, { inside });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
     return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
@@ -299,7 +299,7 @@ export const hooks = {
   // What the constructor throws is the result.
   construct(object, className, sqlite, digits, name) {
     const Class = program[className];
-    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf() });
+    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports });
     try {
       objects.set(object, new Class(state, env));
     } catch (error) {

@@ -2,7 +2,7 @@
 //! judged as a search does it, the size of the image that an isolate begins with, and the time to go back to it. Fails
 //! when a run from images differs from the one whose isolates have all just booted.
 //!
-//! `cargo bench --bench workers -- --seeds 10000 ../my-worker` takes more seeds and another folder.
+//! `cargo bench --bench workers -- --seeds 10000 ../my-worker` takes more seeds and other folders.
 
 #[expect(dead_code, reason = "the other benches use all of it")]
 mod measure;
@@ -32,8 +32,7 @@ const MAX_CRASHES: u32 = 3;
 
 fn main() {
     let mut words = std::env::args().skip(1);
-    let (mut seeds, mut folders) =
-        (SEEDS, vec![example("uploads-reference"), example("acks-last")]);
+    let (mut seeds, mut folders) = (SEEDS, Vec::new());
     while let Some(word) = words.next() {
         match word.as_str() {
             "--bench" => {}
@@ -43,6 +42,9 @@ fn main() {
             }
             folder => folders.push(folder.into()),
         }
+    }
+    if folders.is_empty() {
+        folders = vec![example("uploads-reference"), example("acks-last")];
     }
     println!(
         "wanted: 400 runs/s for the pipeline, 60 for the agents SDK, 20 µs to restore below 1 MB"

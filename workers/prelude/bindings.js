@@ -1,27 +1,23 @@
 // `env`, from what the configuration declares.
-import { D1Database } from "thunderhead:d1";
-import { SendEmail } from "thunderhead:email";
-import { KvNamespace } from "thunderhead:kv";
 import { DurableObjectNamespace } from "thunderhead:object";
+import { part } from "thunderhead:part";
 import { WorkerQueue } from "thunderhead:queue";
 import { AnalyticsEngineDataset, RateLimit } from "thunderhead:small_bindings";
-import { R2Bucket } from "thunderhead:r2";
 import { serviceOf } from "thunderhead:service";
-import { Workflow } from "thunderhead:workflow";
 
 export const env = {};
 
 const KINDS = {
-  r2: ({ to }) => new R2Bucket(to),
+  r2: ({ to }) => new (part("thunderhead:r2").R2Bucket)(to),
   queue: ({ to }) => new WorkerQueue(to),
-  d1: ({ to }) => new D1Database(to),
-  kv: ({ to }) => new KvNamespace(to),
+  d1: ({ to }) => new (part("thunderhead:d1").D1Database)(to),
+  kv: ({ to }) => new (part("thunderhead:kv").KvNamespace)(to),
   object: ({ to }) => new DurableObjectNamespace(to),
-  workflow: ({ to }) => new Workflow(to),
+  workflow: ({ to }) => new (part("thunderhead:workflow").Workflow)(to),
   service: ({ to, entrypoint, props }) => serviceOf({ service: to, entrypoint, props }),
   analytics: () => new AnalyticsEngineDataset(),
   rateLimit: ({ limit, period }) => new RateLimit(limit, period),
-  mail: ({ name }) => new SendEmail(name),
+  mail: ({ name }) => new (part("thunderhead:email").SendEmail)(name),
   version: () => ({ id: "00000000-0000-4000-8000-000000000000", tag: "", timestamp: "2026-01-01T00:00:00.000Z" }),
   value: ({ value }) => value,
   missing: ({ name, what }) => missing(name, what),

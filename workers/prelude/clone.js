@@ -32,7 +32,8 @@ function isPlain(value, depth = 0) {
   }
   const prototype = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return false;
-  return Object.keys(value).every((key) => key !== "toJSON" && isPlain(value[key], depth + 1));
+  for (const key of Object.keys(value)) if (key === "toJSON" || !isPlain(value[key], depth + 1)) return false;
+  return true;
 }
 
 const cloneError = (message) => new DOMException(message, "DataCloneError");

@@ -1,11 +1,10 @@
 // Randomness, digests, keyed codes, ciphers and signatures. What is missing says so when it is called.
 import { DOMException } from "thunderhead:dom_exception";
 import natives from "thunderhead:natives";
-import { PAIRS, described, exportPair, generatePair, importPair, sharedSecret, signPair, verifyPair } from "thunderhead:key_pair";
-import { openedWith, sealedFor } from "thunderhead:rsa";
+import { part } from "thunderhead:part";
 import { WritableStream } from "thunderhead:streams";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
-import { algOf, checkImport, checkNew, checkUse, inOrder } from "thunderhead:usages";
+import { PAIRS, algOf, checkImport, checkNew, checkUse, inOrder } from "thunderhead:usages";
 
 function randomUUID() {
   const text = natives.unique();
@@ -19,6 +18,8 @@ function getRandomValues(view) {
   for (let at = 0; at < bytes.length; at += 16) bytes.set(new Uint8Array(fromHex(natives.unique())).subarray(0, bytes.length - at), at);
   return view;
 }
+
+const pairs = () => part("thunderhead:key_pair");
 
 const random = (size) => getRandomValues(new Uint8Array(size)).buffer;
 
@@ -58,14 +59,14 @@ function keyOf(type, algorithm, extractable, usages, kept) {
 
 function pairKey(name, algorithm, half, extractable, usages) {
   const hash = algorithm.hash === undefined ? undefined : nameOf(algorithm.hash);
-  return keyOf(half.type, described(name, algorithm, half), extractable, usages, { bytes: half.bytes, hash });
+  return keyOf(half.type, pairs().described(name, algorithm, half), extractable, usages, { bytes: half.bytes, hash });
 }
 
 async function importKey(format, data, algorithm, extractable, usages) {
   const name = need([...SECRETS, ...PAIRS], algorithm, "importKey");
   if (PAIRS.includes(name)) {
-    const half = importPair(format, data, name, algorithm);
-    checkImport(name, described(name, algorithm, half).name, half.type, usages);
+    const half = pairs().importPair(format, data, name, algorithm);
+    checkImport(name, pairs().described(name, algorithm, half).name, half.type, usages);
     return pairKey(name, algorithm, half, extractable, usages);
   }
   if (format !== "raw" && format !== "jwk") throw notSimulated(`importKey of ${name} in the format ${format}`, "raw and jwk are");
@@ -100,7 +101,7 @@ const deriveBits = async (algorithm, key, length) => derived("deriveBits", algor
 async function derived(usage, algorithm, key, length) {
   const name = need(["PBKDF2", "HKDF", "ECDH", "X25519"], algorithm, usage);
   checkUse(key, name, algorithm.name ?? algorithm, usage);
-  if (name === "ECDH" || name === "X25519") return sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
+  if (name === "ECDH" || name === "X25519") return pairs().sharedSecret(key.algorithm, inside(key), inside(algorithm.public)).slice(0, length ? length / 8 : undefined);
   const { salt, info = new Uint8Array(0), iterations = 1 } = algorithm;
   if (name === "PBKDF2" && iterations > 100_000) throw new DOMException(`Pbkdf2 failed: iteration counts above 100000 are not supported (requested ${iterations}).`, "NotSupportedError");
   const extra = name === "HKDF" ? [bufferOf(info)] : [];
@@ -119,7 +120,7 @@ async function sign(algorithm, key, data) {
   checkUse(key, name, algorithm.name ?? algorithm, "sign");
   const { bytes, hash } = inside(key);
   if (name === "HMAC") return natives.hmac(hash, bytes, bufferOf(data));
-  return signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random, algorithm.saltLength);
+  return pairs().signPair(name, key.algorithm, hash ?? nameOf(algorithm.hash), inside(key), bufferOf(data), random, algorithm.saltLength);
 }
 
 async function verify(algorithm, key, signature, data) {
@@ -127,7 +128,7 @@ async function verify(algorithm, key, signature, data) {
   const { bytes, hash } = inside(key);
   checkUse(key, name, algorithm.name ?? algorithm, "verify");
   if (name === "HMAC") return areEqual(natives.hmac(hash, bytes, bufferOf(data)), signature);
-  return verifyPair(name, key.algorithm, inside(key).hash ?? nameOf(algorithm.hash), inside(key), bufferOf(signature), bufferOf(data));
+  return pairs().verifyPair(name, key.algorithm, inside(key).hash ?? nameOf(algorithm.hash), inside(key), bufferOf(signature), bufferOf(data));
 }
 
 const CIPHERS = ["AES-GCM", "AES-CBC", "AES-CTR", "RSA-OAEP"];
@@ -172,13 +173,13 @@ const decrypt = async (algorithm, key, data) => opened("decrypt", algorithm, key
 async function sealed(usage, algorithm, key, data) {
   const name = need(CIPHERS, algorithm, usage);
   const bytes = bytesFor(name, key, usage);
-  return name === "RSA-OAEP" ? sealedFor(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data), random) : ENCRYPT[name](algorithm, bytes, bufferOf(data));
+  return name === "RSA-OAEP" ? pairs().sealedFor(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data), random) : ENCRYPT[name](algorithm, bytes, bufferOf(data));
 }
 
 async function opened(usage, algorithm, key, data) {
   const name = need(CIPHERS, algorithm, usage);
   const bytes = bytesFor(name, key, usage);
-  const text = name === "RSA-OAEP" ? openedWith(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data)) : DECRYPT[name](algorithm, bytes, bufferOf(data));
+  const text = name === "RSA-OAEP" ? pairs().openedWith(inside(key), bufferOf(algorithm.label ?? new ArrayBuffer(0)), bufferOf(data)) : DECRYPT[name](algorithm, bytes, bufferOf(data));
   if (!text) throw failure(FAILED);
   return text;
 }
@@ -228,7 +229,7 @@ async function generateKey(algorithm, extractable, usages) {
   if (name.startsWith("RSA")) checkRsa(name, algorithm, usages);
   else checkNew(name, name === "ED25519" ? "Ed25519" : name, usages);
   if (!PAIRS.includes(name)) return importKey("raw", random(lengthOf(algorithm) / 8), algorithm, extractable, usages);
-  const { privateKey, publicKey } = generatePair(name, algorithm, random);
+  const { privateKey, publicKey } = pairs().generatePair(name, algorithm, random);
   const given = typeof algorithm === "string" ? { name } : algorithm;
   const mine = ["sign", "deriveBits", "deriveKey", "decrypt", "unwrapKey"].filter((usage) => usages.includes(usage));
   const theirs = ["verify", "encrypt", "wrapKey"].filter((usage) => usages.includes(usage));
@@ -241,7 +242,7 @@ async function exportKey(format, key) {
   const named = (alg) => (alg === undefined ? {} : { alg });
   const name = nameOf(key.algorithm);
   if (PAIRS.includes(name)) {
-    const exported = exportPair(format, name, key.algorithm, inside(key));
+    const exported = pairs().exportPair(format, name, key.algorithm, inside(key));
     return format === "jwk" ? { ...exported, ...named(algOf(name, key.algorithm)), ...rights } : exported;
   }
   if (format !== "raw" && format !== "jwk") throw notSimulated(`exportKey of ${name} to the format ${format}`, "raw and jwk are");

@@ -1,44 +1,38 @@
 // What the host calls: it starts handlers, constructs objects and settles operations.
 import "thunderhead:stack";
+import "thunderhead:localized";
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
 import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
 import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
-import { ForwardableEmailMessage, rejectionOf } from "thunderhead:email";
 import * as events from "thunderhead:events";
-import { HTMLRewriter } from "thunderhead:html_rewriter";
-import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, cfOfClient, fetch, requestOf } from "thunderhead:http";
+import { Blob, File, FormData, Headers, Request, Response, WEB_SOCKET, fetch, requestOf } from "thunderhead:http";
 import { DurableObjectId } from "thunderhead:object";
 import { describe, kept, parse, settle, showMethods, stringify } from "thunderhead:operation";
+import { defineGlobal, loadNamed, part } from "thunderhead:part";
 import { delivered, handed } from "thunderhead:queue";
 import { serve } from "thunderhead:rpc";
 import { received, routeOf, serviceOf } from "thunderhead:service";
 import { addEventListener, modernized } from "thunderhead:service_worker";
 import { DurableObjectState } from "thunderhead:storage";
-import { ask } from "thunderhead:storm";
 import { endStreams, sentBy, withStream } from "thunderhead:streamed";
 import * as streams from "thunderhead:streams";
 import { TextDecoder, TextEncoder, atob, btoa } from "thunderhead:text";
 import * as time from "thunderhead:time";
 import { URL, URLSearchParams } from "thunderhead:url";
-import { URLPattern } from "thunderhead:url_pattern";
 import { WebSocket, WebSocketPair, WebSocketRequestResponsePair, endInvocation, keptOpenBy, sendAway, socketAt } from "thunderhead:web_socket";
 import { CLASSES, tagged, things } from "thunderhead:globals";
-import { Intl } from "thunderhead:intl";
 import { missing } from "thunderhead:missing";
 import { setImmediate, setInterval, setTimeout } from "thunderhead:timeout";
-import { Buffer } from "node:buffer";
-import process from "node:process";
-import { WorkflowStep, eventOf, stepContext } from "thunderhead:workflow";
 
 // What the timers of Node return.
 const timeouts = { setImmediate, setInterval, setTimeout };
 const { SimulatedDate, inUse, random, ...timers } = time;
 const globals = { ...events, ...streams, ...timers, console, crypto, CryptoKey, DOMException, fetch, structuredClone };
-Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLPattern, URLSearchParams, atob, btoa });
-Object.assign(globals, { HTMLRewriter, Intl, WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
+Object.assign(globals, { Blob, File, FormData, Headers, Request, Response, TextDecoder, TextEncoder, URL, URLSearchParams, atob, btoa });
+Object.assign(globals, { WebSocket, WebSocketPair, WebSocketRequestResponsePair, ...missing });
 Object.assign(globals, { Date: SimulatedDate, self: globalThis, ...CLASSES, ...things });
 Object.assign(globals, { addEventListener, removeEventListener() {}, reportError: (error) => console.error(error) });
 for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
@@ -46,8 +40,18 @@ Math.random = random;
 for (const name of ["dispose", "asyncDispose"]) {
   if (!Symbol[name]) Object.defineProperty(Symbol, name, { value: Symbol(`Symbol.${name}`) });
 }
-const { Date: ofTheLanguage, Intl: alsoOfTheLanguage, ...ours } = globals;
+const { Date: ofTheLanguage, ...ours } = globals;
 tagged(ours);
+function lateClass(name, from) {
+  defineGlobal(name, () => {
+    const { [name]: Class } = part(from);
+    tagged({ [name]: Class });
+    return Class;
+  });
+}
+lateClass("HTMLRewriter", "thunderhead:html_rewriter");
+lateClass("URLPattern", "thunderhead:url_pattern");
+defineGlobal("Intl", () => part("thunderhead:intl").Intl);
 
 let program;
 let worker;
@@ -67,7 +71,7 @@ class ExecutionContext {
   constructor(invocation, props) {
     this.#invocation = invocation;
     this.props = props;
-    this.exports = exportsOf();
+    this.exports = exports;
   }
   waitUntil(promise) {
     waitUntilOf(this.#invocation, promise);
@@ -97,7 +101,7 @@ export const exports = exportsOf();
 function entrypointOf(invocation, name, props) {
   const exported = program[name ?? "default"];
   if (exported === undefined) throw new TypeError(`The Worker has no entrypoint "${name}".`);
-  const ctx = new ExecutionContext(invocation, structuredClone(props));
+  const ctx = new ExecutionContext(invocation, props);
   return typeof exported === "function" ? { target: new exported(ctx, env), given: [] } : { target: exported, given: [env, ctx] };
 }
 
@@ -185,7 +189,7 @@ const handlers = {
     const { headers, inside, url: address = url, ...to } = received(sent);
     if (inside && method === "RPC") return { json: stringify({ status: 200, headers: [] }), bytes: natives.encode(await called(invocation, decodeURIComponent(new URL(url).pathname.slice(1)), to, natives.decode(bytes, false))) };
     // A request of another Worker comes from a program and not from a client.
-    const request = requestOf({ url: address, method, headers, cf: inside ? undefined : cfOfClient() }, bytes, { inside });
+    const request = requestOf({ url: address, method, headers }, bytes, { inside });
     const response = await handler(invocation, "fetch", to)(request);
     const { head, body: answer } = await answerOf(response, request);
     return { json: stringify(head), bytes: answer, open: keptOpenBy(response) };
@@ -197,6 +201,7 @@ const handlers = {
     await handler(invocation, "scheduled")(new ScheduledController(cron, scheduledTime, {}));
   },
   async email(invocation, { from, to, headers }, bytes) {
+    const { ForwardableEmailMessage, rejectionOf } = part("thunderhead:email");
     const message = new ForwardableEmailMessage(from, to, headers, bytes);
     await handler(invocation, "email")(message);
     return { json: stringify({ rejected: rejectionOf(message) }) };
@@ -221,6 +226,7 @@ const handlers = {
     await objects.get(object).alarm({ retryCount, isRetry: retryCount > 0, scheduledTime });
   },
   async workflow(invocation, { className, step, ...event }) {
+    const { WorkflowStep, eventOf } = part("thunderhead:workflow");
     const body = new program[className](new ExecutionContext(invocation, {}), env);
     return { json: encodeValue(await body.run(eventOf(event), new WorkflowStep(step, event))) };
   },
@@ -229,6 +235,7 @@ const handlers = {
   },
   async step(invocation, { callback, attempt }) {
     const { work, ...step } = kept(callback);
+    const { stepContext } = part("thunderhead:workflow");
     return { json: step.written(await work(stepContext(step, attempt))) };
   },
 };
@@ -276,7 +283,12 @@ export const hooks = {
     worker = name;
     bind(all);
     globalThis.Cloudflare = { compatibilityFlags: { nodejs_compat: Boolean(node) } };
-    if (node) Object.assign(globalThis, { process, Buffer, global: globalThis, ...timeouts });
+    if (node) {
+      Object.assign(globalThis, { global: globalThis, ...timeouts });
+      defineGlobal("process", () => part("node:process").default);
+      defineGlobal("Buffer", () => part("node:buffer").Buffer);
+    }
+    loadNamed();
   },
   init(namespace) {
     program = modernized(namespace, env);
@@ -287,7 +299,7 @@ export const hooks = {
   // What the constructor throws is the result.
   construct(object, className, sqlite, digits, name) {
     const Class = program[className];
-    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports: exportsOf() });
+    const state = new DurableObjectState(object, new DurableObjectId(digits, name), { sqlite, hasAlarm: has(Class.prototype, "alarm"), exports });
     try {
       objects.set(object, new Class(state, env));
     } catch (error) {
@@ -296,7 +308,7 @@ export const hooks = {
     return undefined;
   },
   // A question to `storm.ts`.
-  ask: (kind, json) => ask(program, kind, json),
+  ask: (kind, json) => part("thunderhead:storm").ask(program, kind, json),
   describe() {
     const exported = typeof program.default === "function" ? program.default.prototype : program.default;
     const classes = Object.entries(program).filter(([name, value]) => name !== "default" && typeof value === "function");

@@ -28,7 +28,10 @@ export class Headers {
   append(name, value) {
     this.#check();
     const key = checkedName(name);
-    this.#values.set(key, [...(this.#values.get(key) ?? []), checkedValue(value)]);
+    const text = checkedValue(value);
+    const values = this.#values.get(key);
+    if (values) values.push(text);
+    else this.#values.set(key, [text]);
   }
   set(name, value) {
     this.#check();
@@ -51,35 +54,53 @@ export class Headers {
     if (checkedName(name) !== "set-cookie") throw new TypeError('getAll() can only be used with the header name "Set-Cookie".');
     return this.getSetCookie();
   }
-  *entries() {
+  #pairs() {
+    const pairs = [];
     for (const name of [...this.#values.keys()].sort()) {
-      if (name === "set-cookie") for (const value of this.#values.get(name)) yield [name, value];
-      else yield [name, this.get(name)];
+      const values = this.#values.get(name);
+      if (name === "set-cookie") for (const value of values) pairs.push([name, value]);
+      else pairs.push([name, values.length === 1 ? values[0] : values.join(", ")]);
     }
+    return pairs;
   }
-  *keys() {
-    for (const [name] of this.entries()) yield name;
+  entries() {
+    return this.#pairs().values();
   }
-  *values() {
-    for (const [, value] of this.entries()) yield value;
+  keys() {
+    return this.#pairs().map(([name]) => name).values();
+  }
+  values() {
+    return this.#pairs().map(([, value]) => value).values();
   }
   [Symbol.iterator]() {
     return this.entries();
   }
   forEach(callback, self) {
-    for (const [name, value] of this.entries()) callback.call(self, value, name, this);
+    for (const [name, value] of this.#pairs()) callback.call(self, value, name, this);
   }
 }
 
+// Names that were checked, and what they are in lower case. A program uses few of them; what comes after these is
+// checked every time.
+const NAMES_MAX = 100;
+const names = new Map(["host", "cf-connecting-ip", "accept-encoding", "content-length", "content-type"].map((name) => [name, name]));
+
 function checkedName(name) {
+  const known = names.get(name);
+  if (known !== undefined) return known;
   const text = String(name);
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(text)) throw new TypeError("Invalid header name.");
-  return text.toLowerCase();
+  const lower = text.toLowerCase();
+  if (names.size < NAMES_MAX) names.set(text, lower);
+  return lower;
 }
 
+const SPACE = 0x20;
+
 function checkedValue(value) {
-  const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
-  if (/[\0\n\r]/.test(text)) throw new TypeError("Invalid header value.");
+  let text = String(value);
+  if (text.charCodeAt(0) <= SPACE || text.charCodeAt(text.length - 1) <= SPACE) text = text.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+  if (text.includes("\n") || text.includes("\r") || text.includes("\0")) throw new TypeError("Invalid header value.");
   return text;
 }
 

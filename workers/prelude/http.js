@@ -10,7 +10,7 @@ import { phraseOf } from "thunderhead:status";
 import { withStream, withoutStream } from "thunderhead:streamed";
 import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:readable_stream";
 import { bufferOf } from "thunderhead:text";
-import { URL, URLSearchParams } from "thunderhead:url";
+import { URL, URLSearchParams, hrefOf } from "thunderhead:url";
 
 export { Blob, File, FormData, Headers };
 
@@ -47,6 +47,14 @@ function readOnly(Class, ...names) {
     };
     Object.defineProperty(Class.prototype, name, { get, enumerable: true, configurable: true });
   }
+}
+
+// The same for what few programs read: it is made when it is first asked for.
+function readLate(Class, name, make) {
+  const get = function () {
+    return (this[said][name] ??= make(this[said]));
+  };
+  Object.defineProperty(Class.prototype, name, { get, enumerable: true, configurable: true });
 }
 
 const DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.";
@@ -139,6 +147,7 @@ const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MO
 
 // Methods are told apart by their case, but for those that the web knows best.
 function methodOf(given) {
+  if (METHODS.includes(given)) return given;
   const upper = String(given).toUpperCase();
   const method = METHODS.slice(0, 7).includes(upper) ? upper : String(given);
   if (!METHODS.includes(method)) throw new TypeError(`Invalid HTTP method string: ${given}`);
@@ -153,7 +162,8 @@ export class Request extends Body {
     const from = input instanceof Request ? input : undefined;
     if (from?.bodyUsed && !init.body) throw new TypeError("Cannot reconstruct a Request with a used body.");
     super(init.body ?? from?.taken() ?? null);
-    if (!from && !URL.canParse(input)) throw new TypeError(`Invalid URL: ${input}`);
+    const url = from ? from.url : hrefOf(input);
+    if (url === undefined) throw new TypeError(`Invalid URL: ${input}`);
     const method = methodOf(init.method ?? from?.method ?? "GET");
     if (!["follow", "manual", undefined].includes(init.redirect)) throw new TypeError(REDIRECT);
     if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
@@ -161,9 +171,8 @@ export class Request extends Body {
     if ((method === "GET" || method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
     const type = init.body === undefined || init.body === null ? undefined : contentType(this[raw]);
     if (type !== undefined && !headers.has("content-type")) headers.set("content-type", type);
-    const signal = init.signal ?? from?.signal ?? new AbortController().signal;
-    const [redirect, cache, cf] = ["redirect", "cache", "cf"].map((name) => init[name] ?? from?.[name]);
-    say(this, { url: from ? from.url : new URL(input).href, method, headers, redirect: redirect ?? "follow", signal, cf: cf ?? {}, cache });
+    const redirect = init.redirect ?? from?.redirect ?? "follow";
+    say(this, { url, method, headers, redirect, signal: init.signal ?? from?.signal, cf: init.cf ?? from?.cf, cache: init.cache ?? from?.cache });
   }
   clone() {
     const copy = new Request(this, { body: this.copied() });
@@ -171,7 +180,10 @@ export class Request extends Body {
     return copy;
   }
 }
-readOnly(Request, "url", "method", "headers", "redirect", "signal", "cf", "cache");
+readOnly(Request, "url", "method", "headers", "redirect");
+readLate(Request, "signal", () => new AbortController().signal);
+readLate(Request, "cf", ({ isOfClient }) => (isOfClient ? cfOfClient() : {}));
+readOnly(Request, "cache");
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 const WITHOUT_BODY = [101, 204, 205, 304];
@@ -217,10 +229,10 @@ export class Response extends Body {
 }
 readOnly(Response, "status", "statusText", "headers", "url", "redirected", "type", "cf", "webSocket");
 
-// A response of which something is otherwise than a program may say.
-function amended(response, fields) {
-  Object.assign(response[said], fields);
-  return response;
+// A message of which something is otherwise than a program may say.
+function amended(message, fields) {
+  Object.assign(message[said], fields);
+  return message;
 }
 
 // The header by which an end of a WebSocket crosses to another isolate. It never reaches the program.
@@ -242,19 +254,20 @@ export function responseOf({ status, headers }, body) {
 
 // What the edge says of every client, unless a request says something else. All clients are at an address that is meant
 // for documentation.
-const ofClient = (url) => [["host", new URL(url).host], ["cf-connecting-ip", "203.0.113.1"], ["accept-encoding", "br, gzip"]];
+const ofClient = [["cf-connecting-ip", "203.0.113.1"], ["accept-encoding", "br, gzip"]];
 
 // A request that has come, for the program. One of another Worker (`inside`) comes without what the edge adds. The
 // length of a body is told by who reads it and not by who has sent it: it is no part of what was sent.
-export function requestOf({ url, method, headers: sent, cf }, bytes, { inside = false } = {}) {
+export function requestOf({ url, method, headers: sent }, bytes, { inside = false } = {}) {
   const { headers: all, body } = withoutStream(sent, method === "GET" || method === "HEAD" ? null : bytes);
-  const [headers, added] = [new Headers(all), inside ? [] : ofClient(url)];
+  const [headers, added] = [new Headers(all), inside ? [] : [...ofClient]];
+  if (!inside && !headers.has("host")) added.push(["host", new URL(url).host]);
   const isStream = body instanceof ReadableStream;
   if (body !== null && !headers.has("content-length")) added.push(isStream ? ["transfer-encoding", "chunked"] : ["content-length", String(body.byteLength)]);
   for (const [name, value] of added) if (!headers.has(name)) headers.set(name, value);
-  const request = new Request(url, { method, headers, body, cf });
+  const request = new Request(url, { method, headers, body });
   immutable(request.headers);
-  return request;
+  return amended(request, { isOfClient: !inside });
 }
 
 const MAX_REDIRECTS = 20;
@@ -317,7 +330,7 @@ export function fetch(input, init) {
 }
 
 // What the platform knows of a client: all of them are where the local runtime says that they are. Every request has its own.
-export const cfOfClient = () => ({
+const cfOfClient = () => ({
   ...{ asn: 395747, asOrganization: "Cloudflare", colo: "DFW", city: "Austin", region: "Texas", regionCode: "TX", metroCode: "635", postalCode: "78701" },
   ...{ country: "US", continent: "NA", timezone: "America/Chicago", latitude: "30.27130", longitude: "-97.74260" },
   ...{ clientTcpRtt: 0, clientTrustScore: 99, httpProtocol: "HTTP/1.1", requestPriority: "weight=192;exclusive=0", edgeRequestKeepAliveStatus: 0 },

@@ -8,11 +8,6 @@ import { NUMBERS, NumberFormat, numberOptions, numberText } from "thunderhead:nu
 // A class that makes an object also without `new`, as some of Intl do.
 const callable = (Class) => new Proxy(Class, { apply: (target, self, given) => new target(...given) });
 
-// The functions of numbers, dates and texts that take a locale. Those of the engine know none.
-function replace(prototype, methods) {
-  for (const [name, value] of Object.entries(methods)) Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
-}
-
 const { getTime } = Date.prototype;
 const dateMethod = (required, defaults) =>
   ({
@@ -30,18 +25,17 @@ const numberMethod = (valueOf) =>
   }).toLocaleString;
 
 const PLAIN = collatorOptions();
-replace(Number.prototype, { toLocaleString: numberMethod(Number.prototype.valueOf) });
-replace(BigInt.prototype, { toLocaleString: numberMethod(BigInt.prototype.valueOf) });
-replace(Date.prototype, {
-  toLocaleString: dateMethod("any", "all"),
-  toLocaleDateString: dateMethod("date", "date"),
-  toLocaleTimeString: dateMethod("time", "time"),
-});
-replace(String.prototype, {
-  localeCompare(other, locales, options) {
-    return collated(String(this), String(other), locales === undefined && options === undefined ? PLAIN : collatorOptions(locales, options));
+// The functions of numbers, dates and texts that take a locale, by class.
+export const localized = {
+  Number: { toLocaleString: numberMethod(Number.prototype.valueOf) },
+  BigInt: { toLocaleString: numberMethod(BigInt.prototype.valueOf) },
+  Date: { toLocaleString: dateMethod("any", "all"), toLocaleDateString: dateMethod("date", "date"), toLocaleTimeString: dateMethod("time", "time") },
+  String: {
+    localeCompare(other, locales, options) {
+      return collated(String(this), String(other), locales === undefined && options === undefined ? PLAIN : collatorOptions(locales, options));
+    },
   },
-});
+};
 
 class PluralRules {
   constructor(locales) {

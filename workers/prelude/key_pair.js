@@ -8,7 +8,8 @@ import { nextPrivateKey, numbers, signedWithPss } from "thunderhead:rsa";
 import { bufferOf, concat, fromBase64Url, fromHex, toBase64Url } from "thunderhead:text";
 import { publicHalf, shared } from "thunderhead:x25519";
 
-export const PAIRS = ["ECDSA", "ECDH", "ED25519", "X25519", "RSASSA-PKCS1-V1_5", "RSA-PSS", "RSA-OAEP"];
+export { openedWith, sealedFor } from "thunderhead:rsa";
+
 // Those whose halves are plain bytes.
 const isPlain = (name) => name === "ED25519" || name === "X25519";
 const isRsa = (name) => name.startsWith("RSA");

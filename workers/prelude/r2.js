@@ -39,9 +39,8 @@ function hexBuffer(value) {
 class HeadResult {
   constructor(stored, range) {
     const { key, version, size, etag, uploaded, httpMetadata, customMetadata, storageClass } = stored;
-    Object.assign(this, { key, version, size, etag, httpEtag: `"${etag}"`, uploaded: dateOf(uploaded) });
-    Object.assign(this, { checksums: new Checksums(stored.checksums), httpMetadata: metadataOf(httpMetadata ?? {}), customMetadata: customMetadata ?? {} });
-    Object.assign(this, { range, storageClass: storageClass ?? "", ssecKeyMd5: undefined });
+    const [httpEtag, checksums] = [`"${etag}"`, new Checksums(stored.checksums)];
+    Object.assign(this, { key, version, size, etag, httpEtag, uploaded: dateOf(uploaded), checksums, httpMetadata: metadataOf(httpMetadata ?? {}), customMetadata: customMetadata ?? {}, range, storageClass: storageClass ?? "", ssecKeyMd5: undefined });
   }
   writeHttpMetadata(headers) {
     for (const [key, name] of Object.entries(METADATA)) if (this.httpMetadata[key] !== undefined) headers.set(name, this.httpMetadata[key]);

@@ -27,7 +27,9 @@ class SqlStorageCursor {
     return this;
   }
   toArray() {
-    return [...this];
+    const rows = [];
+    while (this.#at < this.#rows.length) rows.push(this.next().value);
+    return rows;
   }
   one() {
     const left = this.#rows.length - this.#at;

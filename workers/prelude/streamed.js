@@ -22,7 +22,8 @@ export const sentBy = (invocation) => [...(streams.get(invocation)?.sending.valu
 
 // What is not over then is lost, and what is not read is wanted no more.
 export function endStreams(invocation) {
-  const { sending, reading } = streams.get(invocation) ?? { sending: new Map(), reading: [] };
+  if (!streams.has(invocation)) return;
+  const { sending, reading } = streams.get(invocation);
   for (const end of sending.keys()) natives.socketDrop(end);
   for (const end of reading) natives.bodyCancel(end, "");
   streams.delete(invocation);

@@ -19,17 +19,8 @@ export function concat(parts) {
   return whole.buffer;
 }
 
-export function toHex(buffer) {
-  let text = "";
-  for (const byte of new Uint8Array(buffer)) text += byte.toString(16).padStart(2, "0");
-  return text;
-}
-
-export function fromHex(text) {
-  const bytes = new Uint8Array(text.length / 2);
-  for (let at = 0; at < bytes.length; at++) bytes[at] = parseInt(text.slice(2 * at, 2 * at + 2), 16);
-  return bytes.buffer;
-}
+export const toHex = (bytes) => natives.toHex(bytes instanceof ArrayBuffer ? bytes : new Uint8Array(bytes).buffer);
+export const fromHex = (digits) => natives.fromHex(digits);
 
 // Bytes in which some are written as a percent sign and two digits. A `%` that no two digits follow stays.
 export function percentDecoded(text) {

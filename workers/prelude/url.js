@@ -39,6 +39,9 @@ export class URL {
   }
 }
 
+// An address as it is written in full; none for what is no address.
+export const hrefOf = (address) => natives.hrefOf(String(address)) ?? undefined;
+
 const { part, change } = URL.prototype;
 delete URL.prototype.part;
 delete URL.prototype.change;

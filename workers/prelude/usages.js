@@ -4,6 +4,8 @@ import { DOMException } from "thunderhead:dom_exception";
 const ALL = ["encrypt", "decrypt", "sign", "verify", "deriveKey", "deriveBits", "wrapKey", "unwrapKey"];
 const CIPHER = ["encrypt", "decrypt", "wrapKey", "unwrapKey"];
 const DERIVE = ["deriveKey", "deriveBits"];
+// Algorithms whose keys come in pairs.
+export const PAIRS = ["ECDSA", "ECDH", "ED25519", "X25519", "RSASSA-PKCS1-V1_5", "RSA-PSS", "RSA-OAEP"];
 const SIGN = { private: ["sign"], public: ["verify"] };
 const AGREE = { private: DERIVE, public: [] };
 const USAGES = {

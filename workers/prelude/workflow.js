@@ -125,18 +125,17 @@ export class WorkflowStep {
   #number;
   #counts = new Map();
   #key;
-  #engine;
   constructor(number, { name, id }) {
     this.#number = number;
     this.#key = `${name}/${id}`;
-    this.#engine = toHex(natives.digest("SHA-256", natives.encode(this.#key)));
   }
   async #wait(kind, name, fields) {
     try {
       return await begin(kind, { step: this.#number, name: String(name), ...fields });
     } catch (error) {
       // Steps are done by an object of the platform's own.
-      throw Object.assign(error, { durableObjectId: this.#engine, remote: true });
+      const durableObjectId = toHex(natives.digest("SHA-256", natives.encode(this.#key)));
+      throw Object.assign(error, { durableObjectId, remote: true });
     }
   }
   async do(name, ...rest) {

@@ -111,13 +111,21 @@ impl Arena {
     ///
     /// The allocator of this arena still exists, the image is of this arena, and no pointer is used again that was
     /// allocated after the image was taken.
-    pub unsafe fn restore(mut self, image: &[u8]) {
-        let used = self.header().used;
+    pub unsafe fn restore(self, image: &[u8]) {
         // SAFETY: an image is no longer than the mapping, and lies elsewhere.
         unsafe { ptr::copy_nonoverlapping(image.as_ptr(), self.base.as_ptr(), image.len()) };
+    }
+
+    /// Gives memory back that a heap took which is to be restored to this image, if that is much.
+    ///
+    /// # Safety
+    ///
+    /// The allocator of this arena still exists, and nothing uses the heap before it is restored.
+    pub unsafe fn give_back(mut self, image: &[u8]) {
+        let used = self.header().used;
         let kept = (image.len() + KEPT).next_multiple_of(KEPT);
         if used > kept {
-            // SAFETY: these pages are within the mapping, and nothing behind the image is in use any more.
+            // SAFETY: these pages are within the mapping, and what lies behind the image is not used any more.
             unsafe {
                 libc::madvise(self.base.as_ptr().add(kept).cast(), used - kept, libc::MADV_DONTNEED)
             };

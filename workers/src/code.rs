@@ -2,13 +2,13 @@
 #![allow(unsafe_code, reason = "bytecode is loaded unchecked")]
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
-use rquickjs::{CaughtError, Context, Ctx, Error, Module, Runtime};
+use rquickjs::{CaughtError, Context, Ctx, Error, Module, Object, Runtime, Value};
 
 use crate::prelude;
 use crate::source_map::SourceMap;
@@ -21,6 +21,8 @@ pub const ENTRY: &str = "thunderhead:entry";
 #[derive(Debug, Default)]
 pub struct Code {
     modules: BTreeMap<String, Box<[u8]>>,
+    /// The parts of the prelude of which its text has a word.
+    named: BTreeSet<&'static str>,
     /// What the names in imports mean: by the importing module and the name.
     names: BTreeMap<(String, String), String>,
     main: String,
@@ -48,10 +50,11 @@ impl Code {
         runtime.set_loader(compiler.clone(), compiler.clone());
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         context.with(|ctx| {
-            let mut compile = |name: &str| compiler.clone().load(&ctx, name, None).map(drop);
-            [ENTRY, main]
-                .into_iter()
-                .try_for_each(&mut compile)
+            let compile = |name: &str| compiler.clone().load(&ctx, name, None).map(drop);
+            let parts = prelude::PARTS.iter().map(|(part, _)| prelude::part(part));
+            parts
+                .chain([ENTRY.into(), main.into()])
+                .try_for_each(|name| compile(&name))
                 .map_err(|error| code.borrow().describe(&ctx, error))
                 .map_err(|said| wrong.take().unwrap_or(said))?;
             // What cannot be imported later is told when the program comes to it, if it ever does.
@@ -92,6 +95,19 @@ impl Code {
         let bytes = self.modules.get(name).ok_or_else(|| Error::new_loading(name))?;
         // SAFETY: the bytes were written by this build of QuickJS, in `Compiler::load`.
         unsafe { Module::load(ctx.clone(), bytes) }
+    }
+
+    /// A part of the prelude as the object of its exports. It is loaded if it is not there yet.
+    pub fn part<'js>(&self, ctx: &Ctx<'js>, name: &str) -> rquickjs::Result<Object<'js>> {
+        let (module, evaluated) = self.module(ctx, &prelude::part(name))?.eval()?;
+        // No part awaits anything, so it is evaluated by now or has thrown.
+        evaluated.result::<Value>().transpose()?;
+        module.namespace()?.get("part")
+    }
+
+    /// The parts of the prelude that are loaded while the program boots.
+    pub fn named(&self) -> Vec<&'static str> {
+        self.named.iter().copied().collect()
     }
 
     /// An error in words: where it was thrown, its name and its message.
@@ -202,10 +218,16 @@ impl Loader for Compiler {
         })?;
         let later = imported_later(&source).map(|later| (name.to_string(), later));
         self.later.borrow_mut().extend(later);
+        let is_prelude = prelude::has(name);
+        if !is_prelude {
+            let words = |(_, words): &&(_, &[&str])| words.iter().any(|word| source.contains(word));
+            let named = prelude::PARTS.iter().filter(words).map(|(part, _)| *part);
+            self.code.borrow_mut().named.extend(named);
+        }
         let module = Module::declare(ctx.clone(), name, source)?;
         // A function of the prelude says `[native code]` when it is asked for its text, as those of the platform do. An
         // image of the heap is smaller without the texts.
-        let options = WriteOptions { strip_source: prelude::has(name), ..WriteOptions::default() };
+        let options = WriteOptions { strip_source: is_prelude, ..WriteOptions::default() };
         let bytes = module.write(options)?.into();
         self.code.borrow_mut().modules.insert(name.into(), bytes);
         Ok(module)

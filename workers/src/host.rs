@@ -62,6 +62,11 @@ impl Host {
         Host { code: code.clone(), ..Host::default() }
     }
 
+    /// The program.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
     /// The innermost place of a stack that is in the program.
     pub fn place(&self, stack: &str, message: &str) -> Option<String> {
         self.code.place(stack, message)

@@ -1,5 +1,5 @@
-//! One QuickJS runtime with a program in it. It boots from bytecode once; whenever its host dies, the image of its heap
-//! takes it back to the moment after the boot. Rust holds one object of the JavaScript heap, which is older than the
+//! One QuickJS runtime with a program in it. It boots from bytecode once; for every other life of a host, the image of its
+//! heap takes it back to the moment after the boot. Rust holds one object of the JavaScript heap, which is older than the
 //! image, and refers to everything else by number: that is what makes it sound to replace the heap.
 #![allow(unsafe_code, reason = "the heap of an engine that is written in C is replaced")]
 
@@ -81,7 +81,14 @@ impl Isolate {
             pool.borrow_mut().get_mut(&address(code)).and_then(Vec::pop)
         };
         let pooled = if ANEW.get() { None } else { POOL.with(take) };
-        let core = pooled.map_or_else(|| Core::boot(code), Ok)?;
+        let core = match pooled {
+            // Now, and not when it was put there: what is copied is in the cache when the JavaScript begins.
+            Some(core) => {
+                core.restore();
+                core
+            }
+            None => Core::boot(code)?,
+        };
         let isolate = Rc::new(Isolate { core: Some(core) });
         *isolate.host().isolate.borrow_mut() = Rc::downgrade(&isolate);
         Ok(isolate)
@@ -212,7 +219,7 @@ impl Drop for Isolate {
         if ANEW.get() {
             return;
         }
-        core.restore();
+        core.give_back();
         // When the thread ends there is no pool any more.
         let _ = POOL.try_with(|pool| {
             pool.borrow_mut().entry(address(&core.code)).or_default().push(core);
@@ -269,8 +276,15 @@ impl Core {
     fn restore(&self) {
         // SAFETY: the runtime owns the allocator. Rust's only reference into the heap, `hooks`, and the functions of
         // `natives` are older than the image, and the prelude never lets go of them, so none of their destructors has
-        // run. No JavaScript runs now: an isolate is dropped by the engine, outside of polls.
+        // run. No JavaScript of this heap runs now: it is in nobody's use.
         unsafe { self.arena.restore(&self.image) }
+    }
+
+    /// Gives back what its JavaScript has taken, before it waits to be restored.
+    fn give_back(&self) {
+        // SAFETY: the runtime owns the allocator, and `restore` comes before any other use, also before the runtime is
+        // freed.
+        unsafe { self.arena.give_back(&self.image) }
     }
 }
 

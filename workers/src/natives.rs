@@ -7,6 +7,7 @@ mod convert;
 mod digest;
 mod invocation;
 mod packing;
+mod parts;
 mod signature;
 mod socket;
 mod storage;
@@ -28,6 +29,7 @@ pub fn install(ctx: &Ctx<'_>, host: &Rc<Host>) -> Result<()> {
     web::install(ctx, host, &natives)?;
     codes::install(ctx, &natives)?;
     invocation::install(ctx, host, &natives)?;
+    parts::install(ctx, host, &natives)?;
     storage::install(ctx, host, &natives)?;
     socket::install(ctx, host, &natives)?;
     frame::install(ctx, &natives)?;

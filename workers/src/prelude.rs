@@ -59,6 +59,8 @@ const MODULES: &[(&str, &str)] = &[
     ("thunderhead:storm", include_str!("../prelude/storm.js")),
     ("thunderhead:globals", include_str!("../prelude/globals.js")),
     ("thunderhead:timeout", include_str!("../prelude/timeout.js")),
+    ("thunderhead:localized", include_str!("../prelude/localized.js")),
+    ("thunderhead:part", include_str!("../prelude/part.js")),
     ("thunderhead:entry", include_str!("../prelude/entry.js")),
     ("thunderhead:key_object", include_str!("../prelude/key_object.js")),
     ("thunderhead:types", include_str!("../prelude/types.js")),
@@ -96,6 +98,30 @@ const ALIASES: [(&str, &str); 3] = [
     ("node:sys", "node:util"),
 ];
 
+/// Parts of the runtime that most programs never use, and words without which no program uses them. A part is loaded
+/// while a program boots that has one of its words, and by any other when it is asked for: the heap is smaller without.
+pub const PARTS: &[(&str, &[&str])] = &[
+    ("node:buffer", &["Buffer"]),
+    ("node:process", &["process"]),
+    ("thunderhead:d1", &[]),
+    ("thunderhead:email", &["email"]),
+    ("thunderhead:html_rewriter", &["HTMLRewriter"]),
+    ("thunderhead:intl", &["Intl", "toLocale", "localeCompare"]),
+    ("thunderhead:key_pair", &["Ed25519", "X25519", "ECD", "RSA"]),
+    ("thunderhead:kv", &[]),
+    ("thunderhead:r2", &[]),
+    ("thunderhead:storm", &["thunderhead"]),
+    ("thunderhead:url_pattern", &["URLPattern"]),
+    ("thunderhead:workflow", &[]),
+];
+/// What the name of a module begins with that exports a part as `part`.
+const PART: &str = "thunderhead:part ";
+
+/// The name of the module that exports a part. It is one and the same module for whoever else imports it.
+pub fn part(name: &str) -> String {
+    format!("{PART}{name}")
+}
+
 /// What modules export that is not simulated: in each line one of them, and names. Packages import them for what only
 /// other runtimes do, so an import is no mistake, and a use is told. A name with a number is just that.
 const ABSENT: &str = include_str!("../prelude/node/absent.txt");
@@ -117,6 +143,9 @@ pub fn source(name: &str) -> Option<Cow<'static, str>> {
             "export * from \"{meant}\"; export {{ default }} from \"{meant}\";"
         )));
     }
+    if let Some(part) = name.strip_prefix(PART) {
+        return Some(Cow::Owned(format!("import * as part from \"{part}\"; export {{ part }};")));
+    }
     let (names, exports) = exported(name)?;
     Some(Cow::Owned(format!(
         "import {{ moduleOf }} from \"thunderhead:absent\"; \
@@ -126,9 +155,7 @@ pub fn source(name: &str) -> Option<Cow<'static, str>> {
 
 /// The names of a module that are not simulated, and the text that exports them from an object `__all`.
 fn exported(module: &str) -> Option<(Vec<&'static str>, String)> {
-    let lines = ABSENT.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    let names: Vec<&str> =
-        lines.filter(|line| line[0] == module).flat_map(|line| line[1..].to_vec()).collect();
+    let names: Vec<&str> = absent(module).collect();
     let plain = names.iter().map(|name| name.split(['=', '.']).next().unwrap_or(name));
     // A name such as `get` or `constants` may not be free at the top of a module.
     let exports = plain
@@ -139,7 +166,16 @@ fn exported(module: &str) -> Option<(Vec<&'static str>, String)> {
 
 /// Whether there is such a module.
 pub fn has(name: &str) -> bool {
-    source(name).is_some()
+    MODULES.iter().any(|(known, _)| *known == name)
+        || ALIASES.iter().any(|(known, _)| *known == name)
+        || name.starts_with(PART)
+        || absent(name).next().is_some()
+}
+
+/// What a module exports that is not simulated, as `ABSENT` has it.
+fn absent(module: &str) -> impl Iterator<Item = &'static str> {
+    let lines = ABSENT.lines().filter_map(move |line| line.strip_prefix(module)?.strip_prefix(' '));
+    lines.flat_map(|names| names.split(' '))
 }
 
 /// Whether a module is for the prelude alone.

@@ -153,7 +153,7 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
         }
         return;
     }
-    for &next in left {
+    for (nth, &next) in left.iter().enumerate() {
         let before = |other: &usize| {
             let (other, next) = (&attempts[*other], &attempts[next]);
             let said_before =
@@ -169,6 +169,15 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
         if orders.found.len() >= ORDERS_MAX {
             orders.complete = false;
             return;
+        }
+        // Nobody comes after an attempt that was not answered, so it may as well be the other one of two that try the
+        // same: these orders have been found.
+        let is_the_same = |other: &usize| {
+            let (other, next) = (&attempts[*other], &attempts[next]);
+            other.part == next.part && other.sent <= next.sent && next.over.is_none()
+        };
+        if left[..nth].iter().any(is_the_same) {
+            continue;
         }
         order.push(attempts[next].part);
         let rest: Vec<usize> = left.iter().copied().filter(|at| *at != next).collect();

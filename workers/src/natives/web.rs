@@ -10,6 +10,8 @@ use url::Url;
 use super::convert::{body, global_scope, text};
 use crate::host::Host;
 
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
 pub fn install<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<()> {
     world(ctx, host, natives)?;
     texts(ctx, natives)?;
@@ -54,7 +56,23 @@ fn texts<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
             (None, true) => Err(Exception::throw_type(&ctx, "Failed to decode input.")),
         }
     };
-    natives.set("decode", Function::new(ctx.clone(), decode)?)
+    natives.set("decode", Function::new(ctx.clone(), decode)?)?;
+    let to_hex = |bytes: ArrayBuffer<'js>| {
+        let byte =
+            |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from(DIGITS[usize::from(digit)]));
+        body(&bytes).bytes().iter().flat_map(byte).collect::<String>()
+    };
+    natives.set("toHex", Function::new(ctx.clone(), to_hex)?)?;
+    let from_hex = |ctx: Ctx<'js>, digits: String| {
+        // What is no digit counts as 0.
+        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
+        let pairs = digits.as_bytes().chunks_exact(2);
+        ArrayBuffer::new_copy(
+            ctx,
+            pairs.map(|two| digit(two[0]) << 4 | digit(two[1])).collect::<Vec<u8>>(),
+        )
+    };
+    natives.set("fromHex", Function::new(ctx.clone(), from_hex)?)
 }
 
 fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
@@ -67,6 +85,8 @@ fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
             Ok(url.ok().as_ref().map(parts))
         };
     natives.set("parseUrl", Function::new(ctx.clone(), parse)?)?;
+    let href = |text: String| Url::parse(&text).ok().map(String::from);
+    natives.set("hrefOf", Function::new(ctx.clone(), href)?)?;
     let change = |href: String, part: String, value: String| -> Option<Vec<String>> {
         let mut url = Url::parse(&href).ok()?;
         change(&mut url, &part, &value)?;

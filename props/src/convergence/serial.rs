@@ -75,10 +75,10 @@ impl Orders {
     }
 }
 
-/// The orders that no client would notice to be wrong. `triggers` are the paths of the system's cron triggers. A request that was answered before another was sent comes
-/// before it, unless the answer was a 202: that promises to do it later. One that was answered with a 5xx,
-/// with 429, with a body that was broken off or never may be missing. A client that tried twice may have been heard
-/// twice.
+/// The orders that no client would notice to be wrong. `triggers` are the paths of the system's cron triggers. A
+/// request that was answered before another was sent comes before it, unless the answer was a 202: that promises to
+/// do it later. One that was answered with a 5xx, with 429, with a body that was broken off or never may be
+/// missing. A client that tried twice may have been heard twice.
 pub fn orders(trace: &Trace, scenario: &Scenario, triggers: &[Name]) -> Orders {
     let requests = scenario.requests.iter().enumerate();
     let mut played: Vec<Played> = requests.map(|(of, sent)| Played::request(of, sent)).collect();

@@ -59,7 +59,7 @@ fn runs(system: &System, scenario: &Scenario, mut tapes: Enumerate) -> u64 {
     tapes.visited()
 }
 
-/// With `ENUMERATE_DEVIATIONS=3` it is less than a fifth, which takes minutes in a release build.
+/// With `ENUMERATE_DEVIATIONS=3` it is far less, which takes minutes in a release build.
 #[test]
 fn two_requests_to_the_uploads_take_less_than_half_the_runs() {
     let uploads = systems::find("uploads").expect("the uploads are registered");
@@ -71,5 +71,5 @@ fn two_requests_to_the_uploads_take_less_than_half_the_runs() {
     let full = runs(uploads, &scenario, Enumerate::new(deviations));
     let reduced = runs(uploads, &scenario, Enumerate::reduced(deviations, &scenario));
     println!("{reduced} of {full} runs, at most {deviations} deviations");
-    assert!(5 * reduced < 2 * full, "{reduced} of {full} runs");
+    assert!(2 * reduced < full, "{reduced} of {full} runs");
 }

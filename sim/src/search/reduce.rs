@@ -27,7 +27,7 @@ use crate::engine::run::Run;
 use crate::protocol::fault::FaultSet;
 use crate::protocol::site::Site;
 use crate::scenario::Scenario;
-use crate::search::reduce::legacy::legacy;
+use crate::search::reduce::legacy::legacies;
 use crate::search::reduce::twins::Twins;
 
 /// One more deviation: a draw, as an index, and its value.
@@ -42,13 +42,13 @@ pub(super) struct Reduction {
     offered: BTreeMap<u64, Vec<Offer>>,
 }
 
-/// How often each choice was open behind the last deviation of a run.
+/// How often each choice was open behind the last deviation of a run, at each moment of its legacy.
 #[derive(Debug)]
 struct Offer {
     /// What the run had spent. It stands only for runs that have as little left to spend.
     deviations: usize,
     crashes: u32,
-    turns: BTreeMap<Site, u32>,
+    turns: BTreeMap<(Site, u64), u32>,
 }
 
 impl Reduction {
@@ -80,20 +80,23 @@ impl Reduction {
 
     /// Which of the draws behind `from` no like run has offered; they count as offered from now on.
     fn fresh(&mut self, run: &Run, deviations: usize, from: usize) -> Vec<bool> {
-        let known = self.offered.entry(legacy(run, &self.clients)).or_default();
+        let legacies = legacies(run, &self.clients);
+        let whole = legacies.last().copied().unwrap_or_default();
+        let known = self.offered.entry(whole).or_default();
         let crashes = run.crashes;
         let like =
             known.iter().filter(|offer| offer.deviations <= deviations && offer.crashes <= crashes);
-        let mut offered: BTreeMap<&Site, u32> = BTreeMap::new();
+        let mut offered: BTreeMap<&(Site, u64), u32> = BTreeMap::new();
         for (site, &turns) in like.flat_map(|offer| &offer.turns) {
             let most = offered.entry(site).or_default();
             *most = turns.max(*most);
         }
-        // The last turns of one run are those of the other: behind its last deviation, it does the same to the end.
-        let mut turns: BTreeMap<Site, u32> = BTreeMap::new();
+        // A choice is the same only if what was left and told before it is. Among those that are, the last turns of one
+        // run are the last of the other: it does the same to the end.
+        let mut turns: BTreeMap<(Site, u64), u32> = BTreeMap::new();
         let mut fresh = Vec::with_capacity(run.draws.len() - from);
         for draw in run.draws[from..].iter().rev() {
-            let site = draw.site(run.trace.actors());
+            let site = (draw.site(run.trace.actors()), legacies[draw.after as usize]);
             let most = offered.get(&site).copied().unwrap_or_default();
             let turn = turns.entry(site).or_default();
             *turn += 1;

@@ -5,7 +5,6 @@ mod bounds;
 mod destructors;
 mod faults;
 mod invocations;
-mod reduction;
 mod runs;
 mod sleep;
 mod specimens;

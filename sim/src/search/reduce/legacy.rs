@@ -2,7 +2,6 @@
 //! things that have nothing to do with each other.
 
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use crate::engine::run::Run;
@@ -16,19 +15,26 @@ const TIME_DIGITS: usize = 10;
 
 /// A hash of what a run leaves and tells. Runs with equal hashes differ in times, in the order of independent effects,
 /// and in what left no trace.
-pub(super) fn legacy(run: &Run, clients: &[Arc<str>]) -> u64 {
-    let mut histories: BTreeMap<String, StableHasher> = BTreeMap::new();
+///
+/// The first hash is that of no events, the next that after the first event, and the last is that of the whole run.
+pub(super) fn legacies(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
+    let mut histories: BTreeMap<String, u64> = BTreeMap::new();
+    let mut sum = 0u64;
+    let mut legacies = vec![sum];
     for event in run.trace.events() {
         if let Some((of, told)) = told(&run.trace, event, clients) {
-            timeless(&told).hash(histories.entry(of).or_default());
+            let before = histories.get(&of).copied().unwrap_or_default();
+            let after = StableHasher::of(&(&of, before, timeless(&told)));
+            // A sum, because the order between two histories does not matter.
+            sum = sum.wrapping_sub(before).wrapping_add(after);
+            histories.insert(of, after);
         }
+        legacies.push(sum);
     }
-    let mut whole = StableHasher::default();
-    (run.end as u8).hash(&mut whole);
-    for (of, history) in histories {
-        (of, history.finish()).hash(&mut whole);
+    if let Some(last) = legacies.last_mut() {
+        *last = StableHasher::of(&(*last, run.end as u8));
     }
-    whole.finish()
+    legacies
 }
 
 /// Whose history an event belongs to and what it adds; none if it is no effect that outlasts the hosts.

@@ -41,8 +41,8 @@ fn none_twice(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut first = BTreeMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().copied() {
-            if let Change::Effect { id, .. } = &change {
+        for change in changes.iter() {
+            if let Change::Effect { id, .. } = change {
                 if !contents.is_command(id) {
                     return Err(Finding::at(at, format!("{id} is not a command")));
                 }
@@ -52,7 +52,7 @@ fn none_twice(trace: &Reading<'_>) -> Result<(), Finding> {
                 }
                 first.entry(*id).or_insert(at);
             }
-            contents.apply(&change);
+            contents.apply(change);
         }
     }
     Ok(())

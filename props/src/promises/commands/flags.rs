@@ -57,8 +57,8 @@ fn dense(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut ids = BTreeSet::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().copied() {
-            if let Change::Message(None, Some(new)) = &change {
+        for change in changes.iter() {
+            if let Change::Message(None, Some(new)) = change {
                 let length = contents.streams.get(new.workflow).map_or(0, Vec::len);
                 if new.position != length as i64 + 1 {
                     let message = format!("{} is at {} after {length}", new.id, new.position);
@@ -68,7 +68,7 @@ fn dense(trace: &Reading<'_>) -> Result<(), Finding> {
                     return Err(Finding::at(at, format!("{} is there twice", new.id)));
                 }
             }
-            contents.apply(&change);
+            contents.apply(change);
         }
     }
     Ok(())

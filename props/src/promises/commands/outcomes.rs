@@ -56,8 +56,8 @@ fn is_true(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
-        for change in changes.iter().copied() {
-            if let Change::Message(None, Some(new)) = &change
+        for change in changes.iter() {
+            if let Change::Message(None, Some(new)) = change
                 && let Some(command) = command(new)
             {
                 if !contents.is_done(command) {
@@ -72,7 +72,7 @@ fn is_true(trace: &Reading<'_>) -> Result<(), Finding> {
                     return Err(Finding::at(at, message));
                 }
             }
-            contents.apply(&change);
+            contents.apply(change);
         }
     }
     Ok(())

@@ -124,11 +124,11 @@ fn died_between(trace: &Reading<'_>) -> bool {
     for (_, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {
-                for change in changes.iter().copied() {
-                    if let Change::Delivery { command, is, .. } = &change {
+                for change in changes.iter() {
+                    if let Change::Delivery { command, is, .. } = change {
                         leases.insert(*command, is.and_then(|delivery| delivery.leased_by));
                     }
-                    contents.apply(&change);
+                    contents.apply(change);
                 }
             }
             Fact::Died(host) => {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn statements_that_change_nothing_are_seen_by_what_they_are() {
-        type See = fn(&Trace) -> bool;
+        type See = fn(&Reading<'_>) -> bool;
         let cases: [(&str, See); 3] = [
             ("\ninsert into checkouts select", asked_again),
             ("UPDATE workflow_messages SET", marked_second),
@@ -182,8 +182,8 @@ mod tests {
         ];
         for (sql, see) in cases {
             let mut story = Story::default();
-            assert!(!see(&story.ran("select 1", 0).ran(sql, 1).trace()), "{sql}");
-            assert!(see(&story.ran(sql, 0).trace()), "{sql}");
+            assert!(!see(&Reading::of(&story.ran("select 1", 0).ran(sql, 1).trace())), "{sql}");
+            assert!(see(&Reading::of(&story.ran(sql, 0).trace())), "{sql}");
         }
     }
 

@@ -24,14 +24,14 @@ fn live(trace: &Reading<'_>) -> Result<(), Finding> {
         match fact {
             Fact::Rows(changes) => {
                 let mut touched = BTreeSet::new();
-                for change in changes.iter().copied() {
-                    if let Change::Message(_, Some(message)) = &change {
+                for change in changes.iter() {
+                    if let Change::Message(_, Some(message)) = change {
                         touched.insert(message.workflow);
                     }
-                    if let Change::State { workflow, .. } = &change {
+                    if let Change::State { workflow, .. } = change {
                         touched.insert(workflow);
                     }
-                    contents.apply(&change);
+                    contents.apply(change);
                 }
                 for workflow in touched {
                     agrees(&contents, workflow).map_err(|wrong| Finding::at(at, wrong))?;

@@ -239,7 +239,7 @@ mod tests {
         let mut story = story();
         let trace = story.made("a").written("g", "ready", 1).trace();
         for check in [has_its_bytes, nothing_left_over, paid_once, kept, apart] {
-            assert_eq!(check(&trace), Ok(()));
+            assert_eq!(check(&Reading::of(&trace)), Ok(()));
         }
     }
 

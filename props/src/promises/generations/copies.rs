@@ -170,6 +170,7 @@ fn range(header: &str) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use thunderhead_sim::Trace;
 
     use super::*;
     use crate::promise::Check;

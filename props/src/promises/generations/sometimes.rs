@@ -273,7 +273,7 @@ fn fetched_all_ways(trace: &Reading<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value as Json, json};
-    use thunderhead_sim::Response;
+    use thunderhead_sim::{Response, Trace};
 
     use super::*;
     use crate::promises::generations::mutants::Story;

@@ -36,7 +36,7 @@ fn forged(trace: &Reading<'_>) -> Result<(), Finding> {
 
 #[cfg(test)]
 mod tests {
-    use thunderhead_sim::{Op, Reply, Request, Response};
+    use thunderhead_sim::{Op, Reply, Request, Response, Trace};
 
     use super::*;
     use crate::mutant::History;

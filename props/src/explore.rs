@@ -47,7 +47,7 @@ pub struct Search<'a> {
     pub max_crashes: u32,
     /// How many deviations an enumerated run may have.
     pub max_deviations: usize,
-    /// Whether an enumeration leaves out runs that show nothing that others do not show.
+    /// Whether an enumeration leaves out runs that most likely show nothing that others do not show.
     pub reduced: bool,
     /// The faults that runs are chosen among; a guided search draws all explored faults.
     pub faults: FaultSet,
@@ -70,7 +70,7 @@ pub struct Findings {
     pub runs: u64,
     /// A hash over all their traces in order, the same for any number of jobs.
     pub trace_hash: TraceHash,
-    /// Whether every run within the bounds was visited, of equivalent ones one if the search is reduced; known for
+    /// Whether every run within the bounds was visited, except those that a reduced search leaves out; known for
     /// enumeration only.
     pub complete: Option<bool>,
     /// In how many runs each `sometimes` was seen.
@@ -117,7 +117,7 @@ impl<'a> Search<'a> {
             runs: 1_000,
             max_crashes: 3,
             max_deviations: 2,
-            reduced: true,
+            reduced: false,
             faults: strategy.faults(),
             requests: None,
             jobs: 1,

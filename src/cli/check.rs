@@ -240,10 +240,8 @@ fn table(program: &str, checked: &[Checked], ok: Option<bool>) -> String {
         let found = if line.broken.is_empty() { "holds" } else { "refuted" };
         let verdict = format!("{found:<8}");
         let verdict = if line.ok() { report::good(&verdict) } else { report::bad(&verdict) };
-        let complete = match line.complete {
-            true => ", every run with at most 2 deviations among them (equivalent ones once)",
-            false => "",
-        };
+        let complete =
+            if line.complete { ", every run with at most 2 deviations among them" } else { "" };
         let runs = report::count(line.runs, "run", "runs");
         let _ = writeln!(text, "{:<width$}  {verdict} {runs}{complete}", name(line));
         for bug in line.bugs() {

@@ -42,9 +42,9 @@ pub struct Args {
     /// For enumerate: how many choices of a run may deviate from the benign one.
     #[arg(long, default_value_t = 2)]
     max_deviations: usize,
-    /// For enumerate: also play the runs that show nothing that others do not show.
+    /// For enumerate: leave out runs that most likely show nothing that others do not show, to go deeper.
     #[arg(long)]
-    every_run: bool,
+    reduced: bool,
     /// The faults that may happen, separated by commas; guided ignores it [default: those that
     /// `list` shows without a remark].
     // `--storm` is the former name, which scripts may still use.
@@ -166,7 +166,7 @@ fn asked_for<'a>(given: Given<'a>, args: &Args) -> Result<Search<'a>, CliError> 
         runs: args.runs.unwrap_or(usual),
         max_crashes: args.max_crashes,
         max_deviations: args.max_deviations,
-        reduced: !args.every_run,
+        reduced: args.reduced,
         faults: if args.faults.is_empty() { args.strategy.faults() } else { faults },
         requests,
         jobs: jobs(args.jobs),
@@ -273,7 +273,7 @@ fn text(
     match findings.complete {
         Some(true) => {
             let bound = search.max_deviations;
-            let once = if search.reduced { ", equivalent ones once" } else { "" };
+            let once = if search.reduced { ", like ones once" } else { "" };
             let _ = writeln!(
                 text,
                 "  complete: every run with at most {bound} deviations was visited{once}"

@@ -46,7 +46,7 @@ pub fn of(system: &str) -> Bounds {
             met_within: 200,
             enumerated: [2, 4],
             compared: 2,
-            enumerated_least: 100,
+            enumerated_least: 1_000,
             ..USUAL
         },
         "uploads" => Bounds { storms: 1_500, deviations_max: 6, ..USUAL },

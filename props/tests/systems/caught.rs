@@ -94,7 +94,7 @@ fn a_look_that_is_believed_too_late_is_caught_by_an_enumeration_of_late_replies(
         ..order_only(vec![upload(0, "one"), upload(1_005, "two")])
     };
     let mut caught = false;
-    let tapes = Enumerate::reduced(2, &scenario);
+    let tapes = Enumerate::new(2);
     let runs = enumerate(system, mistake, &scenario, tapes, |_, found| {
         caught |= found.iter().any(|violation| Some(&violation.promise) == broken(mistake));
     });

@@ -64,5 +64,5 @@ fn two_commands_of_one_workflow_survive_everything() {
 #[test]
 fn two_commands_of_two_workflows_survive_every_fault_and_every_pair_of_crashes() {
     let groups = vec![group("g0", r#"["ann"]"#), group("g1", r#"["bob"]"#)];
-    survives(groups, 1_200, &enumerated(1, 2), 50);
+    survives(groups, 1_200, &enumerated(1, 2), 150);
 }

@@ -40,20 +40,20 @@ fn survives(model: &str, count: u32, bounds: &[(FaultSet, usize)], at_least: u64
 
 #[test]
 fn one_picture_survives_everything() {
-    survives("image-1", 1, &enumerated(2, 3), 200);
+    survives("image-1", 1, &enumerated(2, 3), 1_000);
 }
 
 #[test]
 fn two_pictures_survive_everything() {
-    survives("image-1", 2, &enumerated(2, 2), 300);
+    survives("image-1", 2, &enumerated(2, 2), 1_000);
 }
 
 #[test]
 fn one_film_survives_everything() {
-    survives("video-1", 1, &enumerated(2, 3), 200);
+    survives("video-1", 1, &enumerated(2, 3), 1_000);
 }
 
 #[test]
 fn two_films_survive_every_fault_and_every_pair_of_crashes() {
-    survives("video-1", 2, &enumerated(1, 2), 50);
+    survives("video-1", 2, &enumerated(1, 2), 100);
 }

@@ -117,7 +117,7 @@ pub fn order_only_until(ends_at: Time, requests: Vec<ClientRequest>) -> Scenario
     Scenario { storm_ends_at: ends_at, ..order_only(requests) }
 }
 
-/// Plays every run within each of the bounds, equivalent ones once; all keep every promise, and there are more than `least` of them.
+/// Plays every run within each of the bounds; all keep every promise, and there are more than `least` of them.
 pub fn survives(
     system: &System,
     variant: &Variant,

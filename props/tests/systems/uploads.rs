@@ -67,26 +67,26 @@ fn survive(
 
 #[test]
 fn one_upload_survives_everything() {
-    survive(BOTH, &[put(0, "one")], &enumerated(2, 3), 500);
+    survive(BOTH, &[put(0, "one")], &enumerated(2, 3), 3_000);
 }
 
 #[test]
 fn two_uploads_of_one_name_survive_everything() {
-    survive(REFERENCE, &[put(0, "one"), put(1_005, "two")], &enumerated(2, 2), 3_000);
+    survive(REFERENCE, &[put(0, "one"), put(1_005, "two")], &enumerated(2, 2), 20_000);
 }
 
 #[test]
 fn an_upload_and_its_deletion_survive_everything() {
-    survive(BOTH, &[put(0, "one"), delete(1_005)], &enumerated(2, 3), 500);
+    survive(BOTH, &[put(0, "one"), delete(1_005)], &enumerated(2, 3), 6_000);
 }
 
 #[test]
 fn an_upload_a_deletion_and_an_upload_survive_every_fault_and_every_pair_of_crashes() {
     let requests = [put(0, "one"), delete(1_005), put(1_010, "two")];
-    survive(REFERENCE, &requests, &enumerated(1, 2), 100);
+    survive(REFERENCE, &requests, &enumerated(1, 2), 200);
 }
 
 #[test]
 fn the_same_bytes_twice_survive_every_fault_and_every_pair_of_crashes() {
-    survive(BOTH, &[put(0, "one"), put(1_005, "one")], &enumerated(1, 2), 80);
+    survive(BOTH, &[put(0, "one"), put(1_005, "one")], &enumerated(1, 2), 150);
 }

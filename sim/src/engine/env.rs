@@ -147,6 +147,27 @@ impl Env {
         self.fetch_from(worker, request)
     }
 
+    /// Sends a request to a host outside the cloud and waits for the response. In a simulation it is the host of that
+    /// name; a process that [reaches outside](crate::MachineConfig::reaches) gives the request away, to be sent over a
+    /// connection that is encrypted if it is to be secure.
+    pub fn fetch_outside(
+        &self,
+        host: &str,
+        is_secure: bool,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + 'static {
+        let mut state = self.world.state();
+        if !state.reaches_outside() || state.hosts.named(host).is_some() {
+            drop(state);
+            return self.fetch_from(host, request);
+        }
+        let call = state.prepare(self.host(), None, None, Op::Fetch { to: host.into(), request });
+        if is_secure && let Some(live) = &mut state.live {
+            live.secure.insert(call);
+        }
+        Fetch(Ok(Call::new(self.world.clone(), call)))
+    }
+
     // Not an `async fn`: the request would be part of every future that waits for the response.
     #[inline(always)]
     pub(crate) fn fetch_from(&self, worker: &str, request: Request) -> Fetch {

@@ -11,7 +11,7 @@ use crate::engine::run::Run;
 use crate::scenario::Scenario;
 use crate::search::reduce::{Choice, Reduction};
 
-/// Visits every tape with at most `max_deviations` deviations, or of equivalent ones only the first.
+/// Visits every tape with at most `max_deviations` deviations, or of like ones only the first.
 ///
 /// ```
 /// use thunderhead_sim::*;
@@ -59,8 +59,8 @@ impl Enumerate {
         Enumerate { max_deviations, reduction: None, frames: Vec::new(), pending, visited: 0 }
     }
 
-    /// Tapes with at most `max_deviations` deviations, without those whose runs of `scenario` show nothing that others
-    /// do not show. `search/reduce.rs` says which these are and why.
+    /// Tapes with at most `max_deviations` deviations, without those whose runs of `scenario` most likely show nothing
+    /// that others do not show. `search/reduce.rs` says which these are, why, and what it misses.
     pub fn reduced(max_deviations: usize, scenario: &Scenario) -> Enumerate {
         let reduction = Some(Reduction::new(scenario));
         Enumerate { reduction, ..Enumerate::new(max_deviations) }

@@ -1,4 +1,4 @@
-//! Leaves out runs that show nothing new, so that an enumeration can go deeper.
+//! Leaves out runs that most likely show nothing new, so that an enumeration can go deeper.
 //!
 //! Runs are left out in two ways, each of which multiplies with every further deviation.
 //!
@@ -14,8 +14,8 @@
 //!
 //! What is assumed: memory of a host that survives between two requests does not change what it does, unless it has
 //! shown in an effect; and that some milliseconds more or less do not matter as long as they change no order. Neither
-//! follows from the platform. A system that breaks a promise only after exactly so many milliseconds may be missed; the
-//! tests compare with the full enumeration on every system, and `Enumerate::new` is always there.
+//! follows from the platform. Outcomes of requests that overlap may be missed, because their handlers race; the tests
+//! compare with the full enumeration on every system, and `Enumerate::new` proves what this does not.
 
 mod legacy;
 mod twins;

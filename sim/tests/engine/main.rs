@@ -5,6 +5,7 @@ mod bounds;
 mod destructors;
 mod faults;
 mod invocations;
+mod reduction;
 mod runs;
 mod sleep;
 mod specimens;

@@ -3,7 +3,7 @@
 use crate::engine::ids::{CallId, SocketId};
 use crate::engine::inference::Inferred;
 use crate::engine::live::Live;
-use crate::engine::outbound::Arrived;
+use crate::engine::outbound::{Arrived, Outbound};
 use crate::engine::services::Service;
 use crate::engine::verdict::Verdict;
 use crate::engine::world::State;
@@ -88,6 +88,23 @@ impl State {
     pub fn inferred(&mut self, done: Inferred) {
         let outcome = done.labels.map(|labels| Reply::Ai(labels.into())).map_err(Error::Ai);
         self.took_effect(done.call, false, Service::Ai.host(), outcome, Vec::new());
+    }
+
+    /// Whether requests to hosts outside are given away.
+    pub fn reaches_outside(&self) -> bool {
+        self.live.as_ref().is_some_and(|live| live.outside.is_some())
+    }
+
+    /// Gives a request to a host outside away.
+    fn give_outside(&mut self, call: CallId) {
+        let Op::Fetch { to, request } = self.trace.op(call.0) else {
+            unreachable!("only requests have no host here")
+        };
+        let (to, request) = (to.to_string(), request.clone());
+        let live = self.live.as_mut().expect("in a simulation every host is there");
+        let is_secure = live.secure.remove(&call);
+        let waiting = live.outside.as_mut().expect("it was asked before the call was made");
+        waiting.push(Outbound::new(call, to, is_secure, request));
     }
 
     /// A request that was given away has been answered, or will not be.

@@ -40,6 +40,7 @@ pub(super) fn legacies(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
 /// Whose history an event belongs to and what it adds; none if it is no effect that outlasts the hosts.
 fn told(trace: &Trace, event: &Event, clients: &[Arc<str>]) -> Option<(String, String)> {
     let actor = trace.actor(event);
+    let is_client = |actor: &str| clients.iter().any(|client| **client == *actor);
     let its = |told: String| Some((actor.to_string(), told));
     match &event.kind {
         EventKind::Effect { call, outcome } => {
@@ -54,7 +55,9 @@ fn told(trace: &Trace, event: &Event, clients: &[Arc<str>]) -> Option<(String, S
             let took = trace.outcome(*outcome).is_ok();
             Some((of.unwrap_or_else(|| actor.to_string()), format!("{op:?} {took}")))
         }
-        EventKind::Return { outcome, .. } if clients.iter().any(|client| **client == *actor) => {
+        // Requests that overlap are not those that follow each other.
+        EventKind::Call { call } if is_client(actor) => its(format!("{:?}", trace.op(*call))),
+        EventKind::Return { outcome, .. } if is_client(actor) => {
             its(format!("{:?}", trace.outcome(*outcome)))
         }
         EventKind::Settle { queue, message, fate, .. } => {

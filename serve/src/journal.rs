@@ -144,29 +144,35 @@ fn abandon(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<Option<
     Ok(Some(number))
 }
 
-/// Instances that have ended have a table of their own, which a start does not have to read.
-fn put_ended(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
-    let (Some(value), Some(until)) = (&row.value, row.kept_until) else {
-        let mut gone = transaction.prepare_cached("delete from ended where key = ?")?;
-        return gone.execute([&row.key]).map(drop);
-    };
-    let until = i64::try_from(until.as_ms()).unwrap_or(i64::MAX);
-    let mut replace =
-        transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
-    replace.execute((&row.key, value, until)).map(drop)
+/// Instances that have ended have a table of their own, which a start does not have to read. So have messages that are
+/// due much later. Returns whether the row is one of these.
+fn put_away(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<bool> {
+    let milliseconds = |time: Time| i64::try_from(time.as_ms()).unwrap_or(i64::MAX);
+    match (&row.value, row.kept_until, row.later) {
+        (Some(value), Some(until), _) => {
+            let mut replace =
+                transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
+            replace.execute((&row.key, value, milliseconds(until)))?;
+        }
+        (Some(value), None, Some(Later { due, bytes })) => {
+            let queue = row.key.rsplit_once('/').map_or("", |(queue, _)| queue);
+            let mut replace =
+                transaction.prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
+            replace.execute((queue, milliseconds(due), &row.key, bytes.cast_signed(), value))?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
-/// So have messages that are due much later.
-fn put_later(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
-    let (Some(value), Some(Later { due, bytes })) = (&row.value, row.later) else {
-        let mut gone = transaction.prepare_cached("delete from later where key = ?")?;
-        return gone.execute([&row.key]).map(drop);
+/// Removes what was put away, if it was.
+fn take_back(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+    let sql = match row.kind {
+        "instance" => "delete from ended where key = ?",
+        "message" => "delete from later where key = ?",
+        _ => return Ok(()),
     };
-    let queue = row.key.rsplit_once('/').map_or("", |(queue, _)| queue);
-    let due = i64::try_from(due.as_ms()).unwrap_or(i64::MAX);
-    let mut replace =
-        transaction.prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
-    replace.execute((queue, due, &row.key, bytes.cast_signed(), value)).map(drop)
+    transaction.prepare_cached(sql)?.execute([&row.key]).map(drop)
 }
 
 /// Removes some of the instances that are kept no longer.
@@ -246,26 +252,31 @@ fn put_file(transaction: &Transaction<'_>, file: &Written) -> rusqlite::Result<(
 /// Writes the rows and the history of one tick. Returns how many changes the tick has. Files that nothing refers to any
 /// more are added to `dead`.
 fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rusqlite::Result<u64> {
-    let mut replace = transaction.prepare_cached(
-        "insert into row(kind, key, value, body, file) values (?1, ?2, ?3, ?4, ?5) on conflict (kind, key) \
-         do update set value = excluded.value, body = excluded.body, file = excluded.file",
+    let mut update = transaction.prepare_cached(
+        "update row set value = ?3, body = ?4, file = ?5 where kind = ?1 and key = ?2",
+    )?;
+    let mut insert = transaction.prepare_cached(
+        "insert into row(kind, key, value, body, file) values (?1, ?2, ?3, ?4, ?5)",
     )?;
     let mut delete = transaction.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
-        match row.kind {
-            "object" => dead.bodies.extend(abandon(transaction, row)?),
-            "instance" => put_ended(transaction, row)?,
-            "message" => put_later(transaction, row)?,
-            _ => {}
+        if row.kind == "object" {
+            dead.bodies.extend(abandon(transaction, row)?);
         }
-        match &row.value {
-            Some(value) if row.kept_until.is_none() && row.later.is_none() => {
-                let body = row.body.as_ref().filter(|_| row.file.is_none());
-                let file = row.file.map(u64::cast_signed);
-                let bytes = body.map(Body::look);
-                replace.execute((row.kind, &row.key, value, bytes.as_deref(), file))?;
+        if let Some(value) = &row.value
+            && !put_away(transaction, row)?
+        {
+            let body = row.body.as_ref().filter(|_| row.file.is_none());
+            let bytes = body.map(Body::look);
+            let file = row.file.map(u64::cast_signed);
+            let values = (row.kind, &row.key, value, bytes.as_deref(), file);
+            // What has been put away is not here as well. It is not looked for otherwise, because there is much of it.
+            if update.execute(values)? == 0 {
+                insert.execute(values)?;
+                take_back(transaction, row)?;
             }
-            _ => drop(delete.execute((row.kind, &row.key))?),
+        } else if delete.execute((row.kind, &row.key))? == 0 && row.value.is_none() {
+            take_back(transaction, row)?;
         }
     }
     forget_ended(transaction, changes.now)?;

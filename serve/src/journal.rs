@@ -156,8 +156,8 @@ fn put_away(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<bool> 
         }
         (Some(value), None, Some(Later { due, bytes })) => {
             let queue = row.key.rsplit_once('/').map_or("", |(queue, _)| queue);
-            let mut replace =
-                transaction.prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
+            let mut replace = transaction
+                .prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
             replace.execute((queue, milliseconds(due), &row.key, bytes.cast_signed(), value))?;
         }
         _ => return Ok(false),

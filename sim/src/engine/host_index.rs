@@ -89,6 +89,7 @@ impl HostIndex {
     }
 
     /// The index of a name in `names`, or the free slot where it would have to be.
+    #[inline]
     fn find(&self, hash: u64, name: &str) -> Result<usize, usize> {
         let last = self.slots.len() - 1;
         let mut slot = hash as usize & last;

@@ -86,10 +86,14 @@ impl State {
     }
 
     /// Wakes the handlers that are done, when no task is ready. Returns whether there are any.
+    #[inline]
     pub fn wake_leaving(&mut self) -> bool {
+        if self.invocations.leaving.is_empty() {
+            return false;
+        }
         let leaving = std::mem::take(&mut self.invocations.leaving);
         leaving.iter().for_each(|task| self.wake(*task));
-        !leaving.is_empty()
+        true
     }
 }
 

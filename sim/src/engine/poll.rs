@@ -9,6 +9,7 @@ use crate::protocol::site::{ChoiceKind, OpCode};
 
 impl State {
     /// The next task to poll, chosen among those that are ready.
+    #[inline(always)]
     pub fn next_ready(&mut self) -> Option<TaskId> {
         let ready = self.tasks.ready.len();
         if !self.storm.reorders() || ready < 2 {

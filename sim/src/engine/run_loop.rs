@@ -51,6 +51,7 @@ impl World {
     }
 
     /// Polls until no task is ready.
+    #[inline(always)]
     fn drain(&self) -> Option<End> {
         let mut woken = Vec::new();
         let mut state = self.state();
@@ -270,6 +271,7 @@ impl State {
     }
 
     /// Counts a step. Returns whether there have been too many of them, too many hosts or too large a history.
+    #[inline(always)]
     fn step(&mut self) -> bool {
         self.steps = self.steps.wrapping_add(1);
         // A server goes on for ever.

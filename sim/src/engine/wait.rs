@@ -160,6 +160,7 @@ impl Call {
 
 impl Drop for Call {
     /// In a live world, lets the call be forgotten when it is over.
+    #[inline]
     fn drop(&mut self) {
         if self.world.is_live
             && let Some(mut state) = self.world.idle_state()

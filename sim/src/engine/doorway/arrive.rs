@@ -16,6 +16,7 @@ use crate::values::call::CallClass;
 
 impl World {
     /// A call reaches its target: a service, an object or a worker.
+    #[inline(always)]
     pub fn arrive(self: &Rc<World>, mut state: RefMut<'_, State>, call: CallId, copy: bool) {
         state.calls.arrived(call);
         let flight = &state.calls[call];

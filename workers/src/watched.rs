@@ -26,11 +26,10 @@ struct Slot {
 const CLAIMED: usize = 1;
 
 impl Slot {
-    const FREE: Slot = Slot {
-        base: AtomicUsize::new(0),
-        pages: AtomicUsize::new(0),
-        written: [const { AtomicU64::new(0) }; PAGES_MAX / WORD],
-    };
+    const fn new() -> Slot {
+        let written = [const { AtomicU64::new(0) }; PAGES_MAX / WORD];
+        Slot { base: AtomicUsize::new(0), pages: AtomicUsize::new(0), written }
+    }
 
     /// Notes that the page at this address is written and makes it writable. False if it is none of this memory.
     fn note(&self, address: usize) -> bool {
@@ -53,7 +52,7 @@ impl Slot {
 
 /// How many memories can be watched at once, on all threads. Any other is not watched.
 const SLOTS: usize = 512;
-static TABLE: [Slot; SLOTS] = [Slot::FREE; SLOTS];
+static TABLE: [Slot; SLOTS] = [const { Slot::new() }; SLOTS];
 /// What was done about a fault before there was anything to watch.
 static FORMER: OnceLock<Option<libc::sigaction>> = OnceLock::new();
 

@@ -225,9 +225,12 @@ function bodiesIn(value, found = [], depth = 0) {
 const isObject = (value) => typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 
 function encodeCallWith(value, bodies) {
+  return checkedText(value, encodeAs(value, { rpc: true, stubs: true, bodies }));
+}
+
+function checkedText(value, text) {
   // What the runtime would count: the length of a text, and the bytes that say so.
   if (typeof value === "string" && value.length > MAX_RPC_BYTES) throw tooLarge(value.length + 7);
-  const text = encodeAs(value, { rpc: true, stubs: true, bodies });
   if (text.length > 2 * MAX_RPC_BYTES) throw tooLarge(text.length);
   return text;
 }
@@ -236,6 +239,8 @@ const tooLarge = (bytes) => new Error(`Serialized RPC arguments or return values
 
 // Arguments or a result of a call: at once if that is possible, else a promise.
 export function encodeCall(value) {
+  // There are no bodies in what JSON can hold.
+  if (isPlain(value)) return checkedText(value, stringify(value));
   const bodies = bodiesIn(value);
   if (!bodies.length) return encodeCallWith(value);
   return Promise.all(bodies.map(async (body) => [body, await body.sent()])).then((all) => encodeCallWith(value, new Map(all)));

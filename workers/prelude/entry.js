@@ -114,7 +114,7 @@ function handler(invocation, name, { entrypoint = null, props = {} } = {}) {
 async function answerOf(response, request) {
   if (!(response instanceof Response)) throw new TypeError("Incorrect type for Promise: the Promise did not resolve to 'Response'.");
   if (response.type === "error") throw new TypeError("Return value from serve handler must not be an error response (like Response.error())");
-  if (!response.bodyUsed && response.body?.locked) throw new TypeError("The ReadableStream has been locked to a reader.");
+  if (!response.bodyUsed && response.isRead()) throw new TypeError("The ReadableStream has been locked to a reader.");
   const { status, webSocket } = response;
   const isHead = request.method === "HEAD";
   const unread = response.unfinished();
@@ -140,7 +140,7 @@ async function answered(root, path, args) {
     return await encodeCall(await serve(root, path, given));
   } finally {
     // Who wants to keep one has made another one of it with `dup()`.
-    for (const stub of stubs) stub[Symbol.dispose]();
+    if (stubs.length) for (const stub of stubs) stub[Symbol.dispose]();
   }
 }
 
@@ -257,8 +257,9 @@ async function run(invocation, kind, argument, bytes) {
   const over = inUse();
   try {
     const returned = await handlers[kind](invocation, argument, bytes);
-    const open = [...sentBy(invocation), ...(returned?.open ? [returned.open] : [])];
-    given.push(...open);
+    const open = sentBy(invocation);
+    if (returned?.open) open.push(returned.open);
+    if (open.length) given.push(...open);
     natives.returned(invocation, returned?.json ?? "", given.length > 0, open.length > 0, returned?.bytes);
   } catch (error) {
     natives.thrown(invocation, describe(error));

@@ -2,6 +2,8 @@
 let fix;
 // Whether nobody can change them.
 export let isFixed;
+// Names and values.
+export let pairsOf;
 
 export class Headers {
   #values = new Map();
@@ -9,9 +11,14 @@ export class Headers {
   static {
     fix = (headers) => void (headers.#fixed = true);
     isFixed = (headers) => headers.#fixed;
+    pairsOf = (headers) => (isRead(headers) ? headers.#pairs() : [...headers]);
   }
   constructor(init) {
     if (init === undefined || init === null) return;
+    if (new.target === Headers && typeof init === "object" && #values in init && isRead(init)) {
+      this.#copy(init);
+      return;
+    }
     if (typeof init[Symbol.iterator] !== "function") {
       for (const [name, value] of Object.entries(init)) this.append(name, value);
       return;
@@ -21,6 +28,13 @@ export class Headers {
       if (elements.length !== 2) throw new TypeError("To initialize a Headers object from a sequence, each inner sequence must have exactly two elements.");
       this.append(elements[0], elements[1]);
     }
+  }
+  // Those of another message have been checked already, one by one.
+  #copy(from) {
+    from.#values.forEach((values, name) => {
+      const whole = name === "set-cookie" || values.length === 1 ? values.slice() : [checkedValue(values.join(", "))];
+      this.#values.set(name, whole);
+    });
   }
   #check() {
     if (this.#fixed) throw new TypeError("Can't modify immutable headers.");
@@ -80,6 +94,10 @@ export class Headers {
   }
 }
 
+// Whether to read headers is to read what they hold: a program may have made a class of its own.
+const { entries, [Symbol.iterator]: iterator } = Headers.prototype;
+const isRead = (headers) => headers[Symbol.iterator] === iterator && headers.entries === entries;
+
 // Names that were checked, and what they are in lower case. A program uses few of them; what comes after these is
 // checked every time.
 const NAMES_MAX = 100;
@@ -98,7 +116,7 @@ function checkedName(name) {
 const SPACE = 0x20;
 
 function checkedValue(value) {
-  let text = String(value);
+  let text = typeof value === "string" ? value : String(value);
   if (text.charCodeAt(0) <= SPACE || text.charCodeAt(text.length - 1) <= SPACE) text = text.replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
   if (text.includes("\n") || text.includes("\r") || text.includes("\0")) throw new TypeError("Invalid header value.");
   return text;

@@ -10,12 +10,13 @@ import { phraseOf } from "thunderhead:status";
 import { withStream, withoutStream } from "thunderhead:streamed";
 import { ReadableStream, collect, disturbed, streamOf, whole } from "thunderhead:readable_stream";
 import { bufferOf } from "thunderhead:text";
-import { URL, URLSearchParams, hrefOf } from "thunderhead:url";
+import { URL, URLSearchParams, hostOf, hrefOf } from "thunderhead:url";
 
 export { Blob, File, FormData, Headers };
 
 // All bytes of what may be a body.
 export async function bytesOf(value, how) {
+  if (typeof value === "string") return natives.encode(value);
   if (value === undefined || value === null) return new ArrayBuffer(0);
   if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return bufferOf(value);
   if (value instanceof Blob) return value[bytes];
@@ -27,13 +28,16 @@ export async function bytesOf(value, how) {
 
 const FORM = `multipart/form-data; boundary=${multipart.BOUNDARY}`;
 
+const TEXT = "text/plain;charset=UTF-8";
+
 function contentType(body) {
+  if (typeof body === "string") return TEXT;
   if (body instanceof FormData) return FORM;
   if (body instanceof URLSearchParams) return "application/x-www-form-urlencoded;charset=UTF-8";
   if (body instanceof Blob) return body.type || undefined;
   const isBytes = body instanceof ReadableStream || body instanceof ArrayBuffer || ArrayBuffer.isView(body);
   // Anything else is sent as its text.
-  return body === undefined || body === null || isBytes ? undefined : "text/plain;charset=UTF-8";
+  return body === undefined || body === null || isBytes ? undefined : TEXT;
 }
 
 // What a message says of itself. The properties are its class's and not its own, and cannot be set, as in the runtime.
@@ -67,8 +71,7 @@ export class Body {
   constructor(body) {
     if (body instanceof ReadableStream && body[disturbed]) throw new TypeError(DISTURBED);
     if (body instanceof FormData) body = new Blob([multipart.write(body, (file) => file[bytes])], { type: FORM });
-    this[raw] = body;
-    Object.defineProperty(this, raw, { enumerable: false });
+    Object.defineProperty(this, raw, { value: body, writable: true, configurable: true });
   }
   get bodyUsed() {
     const stream = this[raw] instanceof ReadableStream ? this[raw] : undefined;
@@ -120,6 +123,10 @@ export class Body {
   async sent() {
     return this.#take({ texts: true });
   }
+  // Whether somebody reads it in parts. A stream that nobody has asked for is not made for that.
+  isRead() {
+    return Boolean(this.#stream?.locked);
+  }
   // The body for another request, which this one does not have any more.
   taken() {
     if (this[raw] !== undefined && this[raw] !== null) this.#used = true;
@@ -141,7 +148,7 @@ export class Body {
     return copy;
   }
 }
-for (const name of ["copied", "sent", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
+for (const name of ["copied", "isRead", "sent", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
 
 const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH PURGE UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN SEARCH MKCALENDAR".split(" ");
 
@@ -165,7 +172,7 @@ export class Request extends Body {
     const url = from ? from.url : hrefOf(input);
     if (url === undefined) throw new TypeError(`Invalid URL: ${input}`);
     const method = methodOf(init.method ?? from?.method ?? "GET");
-    if (!["follow", "manual", undefined].includes(init.redirect)) throw new TypeError(REDIRECT);
+    if (init.redirect !== undefined && !["follow", "manual"].includes(init.redirect)) throw new TypeError(REDIRECT);
     if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
     const headers = new Headers(init.headers ?? from?.headers);
     if ((method === "GET" || method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
@@ -254,17 +261,23 @@ export function responseOf({ status, headers }, body) {
 
 // What the edge says of every client, unless a request says something else. All clients are at an address that is meant
 // for documentation.
-const ofClient = [["cf-connecting-ip", "203.0.113.1"], ["accept-encoding", "br, gzip"]];
+const CLIENT = "203.0.113.1";
 
 // A request that has come, for the program. One of another Worker (`inside`) comes without what the edge adds. The
 // length of a body is told by who reads it and not by who has sent it: it is no part of what was sent.
 export function requestOf({ url, method, headers: sent }, bytes, { inside = false } = {}) {
   const { headers: all, body } = withoutStream(sent, method === "GET" || method === "HEAD" ? null : bytes);
-  const [headers, added] = [new Headers(all), inside ? [] : [...ofClient]];
-  if (!inside && !headers.has("host")) added.push(["host", new URL(url).host]);
-  const isStream = body instanceof ReadableStream;
-  if (body !== null && !headers.has("content-length")) added.push(isStream ? ["transfer-encoding", "chunked"] : ["content-length", String(body.byteLength)]);
-  for (const [name, value] of added) if (!headers.has(name)) headers.set(name, value);
+  const headers = new Headers(all);
+  const add = (name, value) => headers.has(name) || headers.set(name, value);
+  const isWithoutHost = !inside && !headers.has("host");
+  const isWithoutLength = body !== null && !headers.has("content-length");
+  if (!inside) {
+    add("cf-connecting-ip", CLIENT);
+    add("accept-encoding", "br, gzip");
+  }
+  if (isWithoutHost) headers.set("host", hostOf(url));
+  if (isWithoutLength && body instanceof ReadableStream) add("transfer-encoding", "chunked");
+  else if (isWithoutLength) headers.set("content-length", String(body.byteLength));
   const request = new Request(url, { method, headers, body });
   immutable(request.headers);
   return amended(request, { isOfClient: !inside });

@@ -51,7 +51,9 @@ function DurableObjectStub() {
 // Every name that is asked of a stub is a member of the object.
 function stubOf(id, stub) {
   const fetch = (input, init) => fetchFrom(id, stub, input, init);
-  const own = Object.assign(Object.create(DurableObjectStub.prototype), { id, name: id.name });
+  const own = Object.create(DurableObjectStub.prototype);
+  own.id = id;
+  own.name = id.name;
   Object.defineProperty(own, "fetch", { value: fetch });
   return bindingFor(own, (names, args) => call(id, stub, pathOf(names), args));
 }

@@ -4,6 +4,9 @@ import { encode, decode } from "thunderhead:clone";
 import { ask, jsonOf, parse, showMethods } from "thunderhead:operation";
 import { bufferOf, fromBody, toHex } from "thunderhead:text";
 
+// Not that of the program, which looks at what it is given first.
+const { Date } = globalThis;
+
 function delayOf(options) {
   const delay = options?.delaySeconds;
   if (delay === undefined || delay === null) return null;
@@ -84,10 +87,13 @@ const retryDelay = (options) => {
 class QueueMessage {
   #controller;
   #at;
-  constructor(controller, at, { id, timestamp, attempts, body }) {
+  constructor(controller, at, { id, timestamp, attempts }, body) {
     this.#controller = controller;
     this.#at = at;
-    Object.assign(this, { attempts, body, timestamp: new Date(timestamp), id });
+    this.attempts = attempts;
+    this.body = body;
+    this.timestamp = new Date(timestamp);
+    this.id = id;
   }
   retry(options) {
     this.#controller.retry(this.#at, retryDelay(options));
@@ -100,10 +106,11 @@ showMethods(QueueMessage, "retry", "ack");
 
 class QueueController {
   #controller;
-  constructor(controller, { queue, messages, metrics }) {
+  constructor(controller, { queue, messages, metrics }, read) {
     this.#controller = controller;
-    Object.assign(this, { metadata: { metrics }, queue });
-    this.messages = messages.map((message, at) => new QueueMessage(controller, at, message));
+    this.metadata = { metrics };
+    this.queue = queue;
+    this.messages = messages.map((message, at) => new QueueMessage(controller, at, message, read(message.body)));
   }
   retryAll(options) {
     this.#controller.retry(undefined, retryDelay(options));
@@ -120,8 +127,7 @@ export function delivered(invocation, { queue, messages, metrics }) {
     ack: (at) => (at === undefined ? natives.ack(invocation) : natives.ack(invocation, at)),
     retry: (at, delay) => natives.retry(invocation, at, delay),
   };
-  const read = messages.map((message) => ({ ...message, body: valueOf(message.body) }));
-  return new QueueController(controller, { queue, messages: read, metrics: metricsOf(metrics) });
+  return new QueueController(controller, { queue, messages, metrics: metricsOf(metrics) }, valueOf);
 }
 
 // A batch that a Worker hands to another one: what was settled is the answer.
@@ -144,5 +150,5 @@ export function handed(queue, messages) {
     },
   };
   const metrics = { backlogCount: 0, backlogBytes: 0, oldestMessageTimestamp: undefined };
-  return { batch: new QueueController(controller, { queue, messages, metrics }), settled };
+  return { batch: new QueueController(controller, { queue, messages, metrics }, (body) => body), settled };
 }

@@ -3,7 +3,7 @@ import natives from "thunderhead:natives";
 import { ask, showMethods } from "thunderhead:operation";
 import { Blob, Headers, Response, bytesOf } from "thunderhead:http";
 import { ReadableStream, length } from "thunderhead:readable_stream";
-import { btoa, bufferOf, fromBody, toHex } from "thunderhead:text";
+import { btoa, bufferOf, fromBody, fromHex, toHex } from "thunderhead:text";
 
 const METADATA = {
   contentType: "content-type",
@@ -14,16 +14,26 @@ const METADATA = {
 };
 const CHECKSUMS = ["md5", "sha1", "sha256", "sha384", "sha512"];
 
+// Not that of the program, which looks at what it is given first.
+const { Date } = globalThis;
 const dateOf = (time) => new Date(natives.epoch + time);
 
+// These are made for every answer, so their properties are written out.
 function metadataOf(stored) {
-  const all = Object.fromEntries(Object.keys(METADATA).map((key) => [key, stored[key]]));
-  return { ...all, cacheExpiry: stored.cacheExpiry === undefined ? undefined : new Date(stored.cacheExpiry) };
+  const { contentType, contentLanguage, contentDisposition, contentEncoding, cacheControl, cacheExpiry } = stored;
+  const expiry = cacheExpiry === undefined ? undefined : new Date(cacheExpiry);
+  return { contentType, contentLanguage, contentDisposition, contentEncoding, cacheControl, cacheExpiry: expiry };
 }
+
+const sumOf = (stored) => (stored ? hexBuffer(stored) : undefined);
 
 class Checksums {
   constructor(stored = {}) {
-    for (const name of CHECKSUMS) this[name] = stored[name] ? hexBuffer(stored[name]) : undefined;
+    this.md5 = sumOf(stored.md5);
+    this.sha1 = sumOf(stored.sha1);
+    this.sha256 = sumOf(stored.sha256);
+    this.sha384 = sumOf(stored.sha384);
+    this.sha512 = sumOf(stored.sha512);
   }
   toJSON() {
     return Object.fromEntries(CHECKSUMS.map((name) => [name, this[name] && toHex(this[name])]));
@@ -32,15 +42,24 @@ class Checksums {
 
 // Sums are hexadecimal digits in JSON, or bytes.
 function hexBuffer(value) {
-  if (typeof value === "string" && /^([0-9a-f]{2})*$/.test(value)) return fromBody({ hex: value });
+  if (typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value)) return fromHex(value);
   return fromBody(value);
 }
 
 class HeadResult {
   constructor(stored, range) {
-    const { key, version, size, etag, uploaded, httpMetadata, customMetadata, storageClass } = stored;
-    const [httpEtag, checksums] = [`"${etag}"`, new Checksums(stored.checksums)];
-    Object.assign(this, { key, version, size, etag, httpEtag, uploaded: dateOf(uploaded), checksums, httpMetadata: metadataOf(httpMetadata ?? {}), customMetadata: customMetadata ?? {}, range, storageClass: storageClass ?? "", ssecKeyMd5: undefined });
+    this.key = stored.key;
+    this.version = stored.version;
+    this.size = stored.size;
+    this.etag = stored.etag;
+    this.httpEtag = `"${stored.etag}"`;
+    this.uploaded = dateOf(stored.uploaded);
+    this.checksums = new Checksums(stored.checksums);
+    this.httpMetadata = metadataOf(stored.httpMetadata ?? {});
+    this.customMetadata = stored.customMetadata ?? {};
+    this.range = range;
+    this.storageClass = stored.storageClass ?? "";
+    this.ssecKeyMd5 = undefined;
   }
   writeHttpMetadata(headers) {
     for (const [key, name] of Object.entries(METADATA)) if (this.httpMetadata[key] !== undefined) headers.set(name, this.httpMetadata[key]);
@@ -113,7 +132,7 @@ function httpMetadata(given) {
   return { ...Object.fromEntries(texts), cacheExpiry: isoDate(given.cacheExpiry) };
 }
 
-const customMetadata = (given = {}) => Object.fromEntries(Object.entries(given ?? {}).map(([name, value]) => [name, String(value)]));
+const customMetadata = (given) => given === undefined || given === null ? {} : Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
 
 function rangeOf(range) {
   if (range === undefined || range === null) return undefined;

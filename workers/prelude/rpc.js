@@ -37,10 +37,11 @@ export async function serve(root, path, args) {
   }
   if (names[0] === DISPOSE) return disposeOf(Number(path.slice(1).split(".")[0]), receiver);
   if (!names.length) return receiver(...args);
-  for (const name of names.slice(0, -1)) receiver = await memberOf(receiver, name);
-  const member = memberOf(receiver, names.at(-1));
+  const last = names.pop();
+  for (const name of names) receiver = await memberOf(receiver, name);
+  const member = memberOf(receiver, last);
   if (typeof member !== "function") {
-    if (args !== undefined) throw missing(names.at(-1));
+    if (args !== undefined) throw missing(last);
     return member;
   }
   // Not by its own `apply`: a member of a stub has every name.
@@ -59,14 +60,25 @@ const PROMISE = ["then", "catch", "finally"];
 // An element of a list cannot be asked for before the list is there.
 const isElement = (key) => /^\d+$/.test(key);
 
-// A promise whose members can be asked for before it is settled.
-function promised(promise) {
-  return new Proxy(function () {}, {
-    get: (target, key) => (PROMISE.includes(key) ? promise[key].bind(promise) : typeof key === "symbol" ? promise[key] : later(promise, [key])),
-    apply: (target, self, args) => promised(promise.then((value) => value(...args))),
-    getPrototypeOf: () => RpcPromise.prototype,
-  });
+// A promise whose members can be asked for before it is settled. Every call makes one, and this takes less than three
+// functions would.
+class Promised {
+  constructor(promise) {
+    this.promise = promise;
+  }
+  get(target, key) {
+    const { promise } = this;
+    return PROMISE.includes(key) ? promise[key].bind(promise) : typeof key === "symbol" ? promise[key] : later(promise, [key]);
+  }
+  apply(target, self, args) {
+    return promised(this.promise.then((value) => value(...args)));
+  }
+  getPrototypeOf() {
+    return RpcPromise.prototype;
+  }
 }
+
+const promised = (promise) => new Proxy(function () {}, new Promised(promise));
 
 export class RpcPromise {}
 
@@ -89,15 +101,23 @@ function later(promise, names) {
 }
 
 // A member of something in another isolate. `send` asks for a path, with arguments for a call.
-export function member(send, names) {
-  return new Proxy(function () {}, {
-    get: (target, key) => {
-      if (PROMISE.includes(key)) return (...given) => send(names, undefined)[key](...given);
-      return typeof key === "symbol" ? target[key] : member(send, [...names, key]);
-    },
-    apply: (target, self, args) => promised(send(names, args)),
-  });
+class Member {
+  constructor(send, names) {
+    this.send = send;
+    this.names = names;
+  }
+  get(target, key) {
+    const { send, names } = this;
+    if (PROMISE.includes(key)) return (...given) => send(names, undefined)[key](...given);
+    return typeof key === "symbol" ? target[key] : member(send, [...names, key]);
+  }
+  apply(target, self, args) {
+    const { send } = this;
+    return promised(send(this.names, args));
+  }
 }
+
+export const member = (send, names) => new Proxy(function () {}, new Member(send, names));
 
 export class RpcStub {}
 
@@ -138,11 +158,16 @@ export function stubFor(send, { function: isFunction, disposable }, share = { co
 }
 
 // A binding whose every other name is a member of what it is bound to.
-export function bindingFor(own, send) {
-  return new Proxy(own, {
-    get: (target, key) => (key in target || typeof key === "symbol" || key === "then" ? target[key] : member(send, [key])),
-  });
+class Binding {
+  constructor(send) {
+    this.send = send;
+  }
+  get(target, key) {
+    return key in target || typeof key === "symbol" || key === "then" ? target[key] : member(this.send, [key]);
+  }
 }
+
+export const bindingFor = (own, send) => new Proxy(own, new Binding(send));
 
 // Whether an error is one that the runtime itself throws in the callee.
 export const isRuntimes = (error) => error instanceof DOMException || /^(The RPC receiver does not|'\w+' is a reserved method|Serialized RPC)/.test(error.message);

@@ -66,7 +66,7 @@ function messageOf({ id, timestamp, body, serializedBody, attempts }) {
 
 // The entrypoint that a request is for, and the request as the program sees it.
 export function received(headers) {
-  const at = headers.findIndex(([name]) => name === ENTRYPOINT);
+  const at = headers.findIndex((pair) => pair[0] === ENTRYPOINT);
   if (at < 0) return { headers, entrypoint: null, props: {}, inside: false };
   const told = parse(headers[at][1]);
   return { headers: headers.filter((pair, index) => index !== at), inside: true, ...told };

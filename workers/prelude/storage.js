@@ -12,7 +12,8 @@ class SqlStorageCursor {
   constructor({ columns, rows, rowsRead, rowsWritten }) {
     this.#rows = rows;
     this.#read = rowsRead;
-    Object.assign(this, { columnNames: columns, rowsWritten });
+    this.columnNames = columns;
+    this.rowsWritten = rowsWritten;
   }
   // The cursor is one row ahead of its reader.
   get rowsRead() {

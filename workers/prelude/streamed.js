@@ -1,6 +1,7 @@
 // Bodies that cross to another isolate in parts, while they are made. The host knows the connection of each by the
 // numbers of its two ends.
 import natives from "thunderhead:natives";
+import { Headers, pairsOf } from "thunderhead:headers";
 import { begin, beginCancellable, cancel } from "thunderhead:operation";
 import { ReadableStream, bytesOfPart, length } from "thunderhead:readable_stream";
 
@@ -18,7 +19,10 @@ function streamsOf(invocation) {
 }
 
 // The invocation is not over before these promises are settled.
-export const sentBy = (invocation) => [...(streams.get(invocation)?.sending.values() ?? [])];
+export function sentBy(invocation) {
+  const known = streams.get(invocation);
+  return known ? [...known.sending.values()] : [];
+}
 
 // What is not over then is lost, and what is not read is wanted no more.
 export function endStreams(invocation) {
@@ -62,16 +66,17 @@ async function send(stream, end) {
 
 // The headers of a message, with one for its body if that is a stream.
 export function withStream(headers, stream) {
-  if (!stream) return [...headers];
+  if (!stream) return headers instanceof Headers ? pairsOf(headers) : [...headers];
   const size = stream[length] === undefined || headers.has("content-length") ? [] : [["content-length", String(stream[length])]];
   return [...headers, ...size, [STREAM, String(sendAway(stream))]];
 }
 
 // The headers of a message that has come, and its body: bytes, a stream or nothing.
 export function withoutStream(all, bytes) {
-  const found = (wanted) => all.find(([name]) => name === wanted)?.[1];
-  const [number, size] = [found(STREAM), found("content-length")];
+  const found = (wanted) => all.find((pair) => pair[0] === wanted)?.[1];
+  const number = found(STREAM);
   if (number === undefined) return { headers: all, body: bytes?.byteLength ? bytes : null };
+  const size = found("content-length");
   const body = streamAt(Number(number), size === undefined ? undefined : Number(size));
   return { headers: all.filter(([name]) => name !== STREAM), body };
 }

@@ -52,9 +52,11 @@ let paused = [];
 // Says that something uses the program, until the function is called that it returns.
 export function inUse() {
   uses++;
-  const waiting = paused;
-  paused = [];
-  for (const again of waiting) again();
+  if (paused.length) {
+    const waiting = paused;
+    paused = [];
+    for (const again of waiting) again();
+  }
   return () => {
     uses--;
     lastUse = now();

@@ -5,25 +5,32 @@ import { percentDecoded } from "thunderhead:text";
 const PARTS = ["href", "protocol", "host", "hostname", "port", "pathname", "search", "hash", "origin", "username", "password"];
 const CHANGEABLE = ["protocol", "host", "hostname", "port", "pathname", "search", "hash", "username", "password"];
 
+const INVALID = "Invalid URL string.";
+const resolved = (href, base) => natives.hrefOf(String(href), base === undefined ? undefined : String(base)) ?? undefined;
+
 export class URL {
-  #parts;
+  #href;
+  // The parts that were asked for, which are one or two of most addresses.
+  #parts = {};
   #params;
   constructor(href, base) {
-    this.#parts = natives.parseUrl(String(href), base === undefined ? undefined : String(base));
-    if (!this.#parts) throw new TypeError("Invalid URL string.");
+    this.#href = resolved(href, base);
+    if (this.#href === undefined) throw new TypeError(INVALID);
   }
   get searchParams() {
     return (this.#params ??= new URLSearchParams(this.search, (text) => this.#change("search", text)));
   }
   part(at) {
-    return this.#parts[at];
+    if (at === 0) return this.#href;
+    return (this.#parts[at] ??= natives.urlPart(this.#href, at));
   }
   change(part, value) {
     this.#change(part, value);
     if (part === "search") this.#params = undefined;
   }
   #change(part, value) {
-    this.#parts = natives.changeUrl(this.#parts[0], part, String(value)) ?? this.#parts;
+    this.#href = natives.changeUrl(this.#href, part, String(value)) ?? this.#href;
+    this.#parts = {};
   }
   toString() {
     return this.href;
@@ -32,7 +39,7 @@ export class URL {
     return this.href;
   }
   static canParse(href, base) {
-    return Boolean(natives.parseUrl(String(href), base === undefined ? undefined : String(base)));
+    return resolved(href, base) !== undefined;
   }
   static parse(href, base) {
     return URL.canParse(href, base) ? new URL(href, base) : null;
@@ -40,7 +47,15 @@ export class URL {
 }
 
 // An address as it is written in full; none for what is no address.
-export const hrefOf = (address) => natives.hrefOf(String(address)) ?? undefined;
+export const hrefOf = (address) => resolved(address);
+
+const HOST = PARTS.indexOf("host");
+
+export function hostOf(address) {
+  const host = natives.urlPart(address, HOST) ?? undefined;
+  if (host === undefined) throw new TypeError(INVALID);
+  return host;
+}
 
 const { part, change } = URL.prototype;
 delete URL.prototype.part;

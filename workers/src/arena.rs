@@ -1,10 +1,12 @@
 //! The memory of one isolate: an allocator for QuickJS whose blocks, free lists and limits lie in one mapping. A copy
-//! of the part that is in use is an image of the whole heap, and copying it back undoes all that has happened since.
+//! of the part that is in use is an image of the whole heap (`image`).
 #![allow(unsafe_code, reason = "an allocator deals in pointers")]
 
 use std::ptr::{self, NonNull};
 
 use rquickjs::allocator::Allocator;
+
+use crate::image::Image;
 
 /// The most memory of an isolate, as on the platform.
 pub const CAPACITY: usize = 128 << 20;
@@ -98,22 +100,11 @@ impl Arena {
     ///
     /// # Safety
     ///
-    /// The allocator of this arena still exists.
-    pub unsafe fn image(mut self) -> Box<[u8]> {
+    /// The allocator of this arena still exists, and exists as long as anything is done with the image.
+    pub unsafe fn image(mut self) -> Image {
         let used = self.header().used;
         // SAFETY: the first `used` bytes of the mapping are initialised, because anonymous memory is.
-        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), used) }.into()
-    }
-
-    /// Takes the heap back to an image of it.
-    ///
-    /// # Safety
-    ///
-    /// The allocator of this arena still exists, the image is of this arena, and no pointer is used again that was
-    /// allocated after the image was taken.
-    pub unsafe fn restore(self, image: &[u8]) {
-        // SAFETY: an image is no longer than the mapping, and lies elsewhere.
-        unsafe { ptr::copy_nonoverlapping(image.as_ptr(), self.base.as_ptr(), image.len()) };
+        unsafe { Image::take(self.base, used) }
     }
 
     /// Gives memory back that a heap took which is to be restored to this image, if that is much.
@@ -121,7 +112,7 @@ impl Arena {
     /// # Safety
     ///
     /// The allocator of this arena still exists, and nothing uses the heap before it is restored.
-    pub unsafe fn give_back(mut self, image: &[u8]) {
+    pub unsafe fn give_back(mut self, image: &Image) {
         let used = self.header().used;
         let kept = (image.len() + KEPT).next_multiple_of(KEPT);
         if used > kept {
@@ -247,13 +238,16 @@ mod tests {
         unsafe {
             kept.write_bytes(7, 100);
             let image = allocator.arena().image();
-            kept.write_bytes(9, 100);
-            let after = allocator.alloc(5000);
-            allocator.dealloc(kept);
-            allocator.arena().restore(&image);
-            assert_eq!(std::slice::from_raw_parts(kept, 100), [7; 100]);
-            let again = allocator.alloc(5000);
-            assert_eq!(again, after, "what comes next does not depend on what was taken back");
+            for _ in 0..3 {
+                kept.write_bytes(9, 100);
+                let after = allocator.alloc(5000);
+                allocator.dealloc(kept);
+                image.restore();
+                assert_eq!(std::slice::from_raw_parts(kept, 100), [7; 100]);
+                let again = allocator.alloc(5000);
+                assert_eq!(again, after, "what comes next does not depend on what was taken back");
+                image.restore();
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use crate::code::{self, Booter, Code};
 use crate::failure::Thrown;
 use crate::frame;
 use crate::host::Host;
+use crate::image::Image;
 use crate::natives;
 use crate::pump::{Answer, Pump};
 
@@ -55,7 +56,7 @@ struct Core {
     context: Context,
     host: Rc<Host>,
     arena: Arena,
-    image: Box<[u8]>,
+    image: Image,
     code: Arc<Code>,
 }
 
@@ -277,7 +278,7 @@ impl Core {
         // SAFETY: the runtime owns the allocator. Rust's only reference into the heap, `hooks`, and the functions of
         // `natives` are older than the image, and the prelude never lets go of them, so none of their destructors has
         // run. No JavaScript of this heap runs now: it is in nobody's use.
-        unsafe { self.arena.restore(&self.image) }
+        unsafe { self.image.restore() }
     }
 
     /// Gives back what its JavaScript has taken, before it waits to be restored.
@@ -291,7 +292,8 @@ impl Core {
 impl Drop for Core {
     fn drop(&mut self) {
         // QuickJS insists on a heap without leaks when a runtime is freed.
-        self.restore();
+        // SAFETY: as in `restore`.
+        unsafe { self.image.release() };
         self.hooks.take();
     }
 }

@@ -51,6 +51,7 @@ mod failure;
 mod files;
 mod frame;
 mod host;
+mod image;
 mod invocation;
 mod isolate;
 mod jsonc;
@@ -75,6 +76,7 @@ mod storm_http;
 mod storm_ts;
 mod tsconfig;
 mod view;
+mod watched;
 mod worker;
 
 pub use app::App;

@@ -76,47 +76,45 @@ fn texts<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
 }
 
 fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
-    let parse =
-        |ctx: Ctx<'js>, href: String, base: Opt<Value<'js>>| -> Result<Option<Vec<String>>> {
-            let url = match text(&ctx, base.0)? {
-                Some(base) => Url::parse(&base).and_then(|base| base.join(&href)),
-                None => Url::parse(&href),
-            };
-            Ok(url.ok().as_ref().map(parts))
+    let href = |ctx: Ctx<'js>, href: String, base: Opt<Value<'js>>| -> Result<Option<String>> {
+        let url = match text(&ctx, base.0)? {
+            Some(base) => Url::parse(&base).and_then(|base| base.join(&href)),
+            None => Url::parse(&href),
         };
-    natives.set("parseUrl", Function::new(ctx.clone(), parse)?)?;
-    let href = |text: String| Url::parse(&text).ok().map(String::from);
+        Ok(url.ok().map(String::from))
+    };
     natives.set("hrefOf", Function::new(ctx.clone(), href)?)?;
-    let change = |href: String, part: String, value: String| -> Option<Vec<String>> {
+    let of = |href: String, at: u32| part(&Url::parse(&href).ok()?, at);
+    natives.set("urlPart", Function::new(ctx.clone(), of)?)?;
+    let change = |href: String, part: String, value: String| -> Option<String> {
         let mut url = Url::parse(&href).ok()?;
         change(&mut url, &part, &value)?;
-        Some(parts(&url))
+        Some(url.into())
     };
     natives.set("changeUrl", Function::new(ctx.clone(), change)?)
 }
 
-/// In the order in which the prelude reads them.
-fn parts(url: &Url) -> Vec<String> {
-    let port = url.port().map(|port| port.to_string()).unwrap_or_default();
+/// A part of an address, by its number in the prelude.
+fn part(url: &Url, at: u32) -> Option<String> {
     let hostname = url.host_str().unwrap_or_default();
-    let host = if port.is_empty() { hostname.into() } else { format!("{hostname}:{port}") };
     let marked = |mark: char, part: Option<&str>| match part {
         Some(part) if !part.is_empty() => format!("{mark}{part}"),
         _ => String::new(),
     };
-    vec![
-        url.as_str().into(),
-        format!("{}:", url.scheme()),
-        host,
-        hostname.into(),
-        port,
-        url.path().into(),
-        marked('?', url.query()),
-        marked('#', url.fragment()),
-        url.origin().ascii_serialization(),
-        url.username().into(),
-        url.password().unwrap_or_default().into(),
-    ]
+    Some(match at {
+        0 => url.as_str().into(),
+        1 => format!("{}:", url.scheme()),
+        2 => url.port().map_or_else(|| hostname.into(), |port| format!("{hostname}:{port}")),
+        3 => hostname.into(),
+        4 => url.port().map(|port| port.to_string()).unwrap_or_default(),
+        5 => url.path().into(),
+        6 => marked('?', url.query()),
+        7 => marked('#', url.fragment()),
+        8 => url.origin().ascii_serialization(),
+        9 => url.username().into(),
+        10 => url.password().unwrap_or_default().into(),
+        _ => return None,
+    })
 }
 
 /// Changes one part; a value that does not fit leaves the address as it is.

@@ -8,9 +8,7 @@ use crate::failure::{to_json, type_error};
 use crate::pump::{Answer, Work};
 
 pub fn ask(asked: Asked) -> Result<Work, Value> {
-    let mut op: Value = asked.parse()?;
-    headers(&mut op)?;
-    let mut op: Op = serde_json::from_value(op).map_err(type_error)?;
+    let mut op = operation(asked.json)?;
     // The bytes of a body travel beside the JSON.
     if let Op::R2(r2::Op::Put { body, .. } | r2::Op::UploadPart { body, .. })
     | Op::Kv(kv::Op::Put { value: body, .. }) = &mut op
@@ -19,6 +17,18 @@ pub fn ask(asked: Asked) -> Result<Work, Value> {
     }
     let reply = asked.pump.env.ask(op);
     Ok(Box::pin(async move { answer(reply.await) }))
+}
+
+/// The operation. Most have no headers in them and are read at once; what is wrong with one is told without its place.
+fn operation(json: &str) -> Result<Op, Value> {
+    if !json.contains(r#""headers""#)
+        && let Ok(op) = serde_json::from_str(json)
+    {
+        return Ok(op);
+    }
+    let mut op: Value = serde_json::from_str(json).map_err(type_error)?;
+    headers(&mut op)?;
+    serde_json::from_value(op).map_err(type_error)
 }
 
 fn answer(outcome: Outcome) -> Answer {

@@ -270,7 +270,8 @@ fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rus
             let bytes = body.map(Body::look);
             let file = row.file.map(u64::cast_signed);
             let values = (row.kind, &row.key, value, bytes.as_deref(), file);
-            // What has been put away is not here as well. It is not looked for otherwise, because there is much of it.
+            // A row is either here or put away. So much is put away that looking for it takes longer the more there is: it
+            // is looked for only when there is no such row here.
             if update.execute(values)? == 0 {
                 insert.execute(values)?;
                 take_back(transaction, row)?;

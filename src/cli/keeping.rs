@@ -32,7 +32,7 @@ impl<'a> Keeping<'a> {
         Ok(Keeping { folder, ..Keeping::default() })
     }
 
-    /// The same for what a search of a Worker finds.
+    /// Keeps what a search of that Worker finds.
     pub fn of(self, worker: Option<&'a Loaded>) -> Keeping<'a> {
         Keeping { worker, ..self }
     }

@@ -4,7 +4,7 @@ import { encode, decode } from "thunderhead:clone";
 import { ask, jsonOf, parse, showMethods } from "thunderhead:operation";
 import { bufferOf, fromBody, toHex } from "thunderhead:text";
 
-// Not that of the program, which looks at what it is given first.
+// The language's own class: that of the program is a proxy, which takes longer.
 const { Date } = globalThis;
 
 function delayOf(options) {

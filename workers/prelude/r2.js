@@ -14,7 +14,7 @@ const METADATA = {
 };
 const CHECKSUMS = ["md5", "sha1", "sha256", "sha384", "sha512"];
 
-// Not that of the program, which looks at what it is given first.
+// The language's own class: that of the program is a proxy, which takes longer.
 const { Date } = globalThis;
 const dateOf = (time) => new Date(natives.epoch + time);
 

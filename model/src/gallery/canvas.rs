@@ -65,7 +65,7 @@ impl Canvas {
         self.paint_within((0.0, 0.0), (side, side), colour_at);
     }
 
-    /// The same, for a shape that is known to lie within a rectangle.
+    /// Colours the points of a rectangle for which the function gives a colour.
     fn paint_within(
         &mut self,
         from: Point,

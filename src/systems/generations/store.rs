@@ -50,7 +50,7 @@ pub struct Stored {
     pub timeout_at: Time,
 }
 
-/// The same, as it is read: serde takes twice as long to read what is flattened.
+/// A stored request as it is read: serde takes twice as long to read what is flattened.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Flat {

@@ -14,7 +14,7 @@ use crate::systems::json;
 /// How much longer each pause is than the one before, and the longest, in seconds.
 const PAUSE_STEP: u32 = WATCH_DELAY;
 const PAUSE_MAX: u32 = 300;
-/// The same for dead letters.
+/// How much longer each pause of a dead letter is than the one before, and the longest, in seconds.
 const LATER_STEP: u32 = 600;
 const LATER_MAX: u32 = 7_200;
 

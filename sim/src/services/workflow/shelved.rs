@@ -17,7 +17,7 @@ pub(super) struct Shelved {
     shelf: Rc<dyn Shelf>,
     /// The last changes of each instance that are not known to be on disk. Until they are, memory knows better.
     unwritten: BTreeMap<Arc<str>, u64>,
-    /// The same in the order of the changes.
+    /// Those changes in their order, each with its instance.
     order: VecDeque<(u64, Arc<str>)>,
     /// Instances that were read back.
     read: Vec<Arc<str>>,

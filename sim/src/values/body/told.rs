@@ -33,7 +33,7 @@ pub(crate) struct Written {
     order: VecDeque<Hash>,
 }
 
-/// The same, seen by what reads it.
+/// The bodies that a reader of the history has come upon.
 #[derive(Debug, Default)]
 pub(crate) struct Read(BTreeMap<Hash, Body>);
 

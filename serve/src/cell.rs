@@ -180,7 +180,7 @@ impl Node {
         self.end(at_rest)
     }
 
-    /// Drives the engine until it is stopped, with the journal in the same task, for a runtime whose clock is simulated.
+    /// Drives the engine until it is stopped, with the journal in the same task: for a runtime with a simulated clock.
     pub async fn in_one_task(mut self, inputs: Receiver<Input>) -> Result<(), ServeError> {
         let (ticks, journal) = self.parts();
         let (at_rest, written) = tokio::join!(ticks.run(inputs), journal);

@@ -270,8 +270,7 @@ fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rus
             let bytes = body.map(Body::look);
             let file = row.file.map(u64::cast_signed);
             let values = (row.kind, &row.key, value, bytes.as_deref(), file);
-            // A row is either here or put away. So much is put away that looking for it takes longer the more there is: it
-            // is looked for only when there is no such row here.
+            // A row that is here is not put away as well. As ever more is put away, it is looked for only if it can be.
             if update.execute(values)? == 0 {
                 insert.execute(values)?;
                 take_back(transaction, row)?;

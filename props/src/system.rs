@@ -340,9 +340,7 @@ impl Variant {
         promises: &[&str],
         mount: impl Fn(&mut Cloud) + Send + Sync + 'static,
     ) -> Variant {
-        let promises = promises.iter().map(|name| Name::from(name.to_string())).collect();
-        let expected = Expected::Refuted(promises);
-        Variant::new(name.into(), about.into(), expected, Arc::new(mount))
+        Variant::new(name.into(), about.into(), Expected::refuted(promises), Arc::new(mount))
     }
 
     fn new(name: Name, about: Name, expected: Expected, mount: Mount) -> Variant {
@@ -382,4 +380,10 @@ pub enum Expected {
     Holds,
     /// Some storm breaks one of these promises.
     Refuted(Vec<Name>),
+}
+
+impl Expected {
+    fn refuted(promises: &[&str]) -> Expected {
+        Expected::Refuted(promises.iter().map(|name| Name::from(name.to_string())).collect())
+    }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use crate::engine::agenda::Scheduled;
 use crate::engine::env::Env;
 use crate::engine::task::Waits;
+use crate::engine::wait::JoinHandle;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Error, Reply};
 use crate::services::workflow::{
@@ -69,6 +70,16 @@ impl Step {
     where
         F: Future<Output = Result<Body, Error>> + 'static,
     {
+        self.attempts(name, config, &|context| self.env.spawn(work(context))).await
+    }
+
+    // It is apart from the work, whose type is another in every step: it compiles to much code.
+    async fn attempts(
+        &self,
+        name: &str,
+        config: StepConfig,
+        start: &dyn Fn(StepContext) -> JoinHandle<Result<Body, Error>>,
+    ) -> Result<Body, Error> {
         let step = self.counter.borrow_mut().step(name);
         loop {
             let (engine, key) = (self.engine.clone(), step.clone());
@@ -82,7 +93,7 @@ impl Step {
                 other => return value(other),
             };
             let context = StepContext { name: step.name.clone(), count: step.count, attempt };
-            let running = self.env.spawn(work(context));
+            let running = start(context);
             let result = match self.env.timeout(policy.timeout.0, running).await {
                 Some(Ok(value)) => AttemptResult::Ok(value),
                 Some(Err(error)) => AttemptResult::Err(thrown(error)),

@@ -111,7 +111,10 @@ impl std::error::Error for ScriptError {}
 /// assert_eq!(closest("gremlins", []), "there is none");
 /// ```
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let known: Vec<&str> = known.into_iter().collect();
+    advice(name, &known.into_iter().collect::<Vec<_>>())
+}
+
+fn advice(name: &str, known: &[&str]) -> String {
     if known.is_empty() {
         return "there is none".into();
     }

@@ -122,6 +122,13 @@ pub fn type_error(message: impl ToString) -> Value {
     json!({ "name": "TypeError", "message": message.to_string() })
 }
 
+/// What is wrong with a text that the user has not written, for whom its lines and columns would mean nothing.
+pub fn without_place(error: &serde_json::Error) -> String {
+    let told = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    told.strip_suffix(&place).unwrap_or(&told).to_string()
+}
+
 /// The errors of the language, which keep their class when they cross between isolates.
 const CLASSES: [&str; 6] =
     ["TypeError", "RangeError", "SyntaxError", "ReferenceError", "URIError", "EvalError"];

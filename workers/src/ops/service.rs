@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use thunderhead_sim::{Body, Error, Op, Outcome, Reply, kv, r2};
 
 use super::Asked;
-use crate::failure::{to_json, type_error};
+use crate::failure::{to_json, type_error, without_place};
 use crate::pump::{Answer, Work};
 
 pub fn ask(asked: Asked) -> Result<Work, Value> {
@@ -28,7 +28,8 @@ fn operation(json: &str) -> Result<Op, Value> {
     }
     let mut op: Value = serde_json::from_str(json).map_err(type_error)?;
     headers(&mut op)?;
-    serde_json::from_value(op).map_err(type_error)
+    // As text again: to read it from values too would be the same code once more, for another reader.
+    serde_json::from_str(&op.to_string()).map_err(|error| type_error(without_place(&error)))
 }
 
 fn answer(outcome: Outcome) -> Answer {

@@ -1,9 +1,9 @@
 //! The systems that a program knows, by name.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use thunderhead_props::{Expected, System, Variant};
+use thunderhead_sim::SortedSet;
 use thunderhead_sim::closest;
 
 /// Systems whose names are clear: no two of anything are called the same, and whatever is expected of a variant is
@@ -55,7 +55,7 @@ impl<'a> Catalogue<'a> {
 }
 
 fn unique<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Result<(), CatalogueError> {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for name in names {
         if !seen.insert(name) {
             return Err(CatalogueError(format!("{wrong} called `{name}`")));

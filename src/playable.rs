@@ -1,12 +1,11 @@
 //! A script that can be played: its names are looked up, its run is played and judged.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use thunderhead_props::{Check, Name, Promise, System, Variant, Violation, quietly, search};
 use thunderhead_sim::{
     Event, EventKind, Expectation, Fault, Filter, Kill, OpCode, Roster, Run, Script, ScriptChoices,
-    ScriptError, ScriptFile, ScriptPlace, ScriptedFault, SetupError, Site, closest,
+    ScriptError, ScriptFile, ScriptPlace, ScriptedFault, SetupError, Site, SortedMap, closest,
 };
 
 use crate::catalogue::Catalogue;
@@ -270,7 +269,7 @@ fn unreached(script: &Script, run: &Run) -> Vec<String> {
 }
 
 /// The number of options at each turn of each place where the run asked what happens next.
-pub(crate) fn asked(run: &Run) -> BTreeMap<(Site, u32), u32> {
+pub(crate) fn asked(run: &Run) -> SortedMap<(Site, u32), u32> {
     let actors = run.trace.actors();
     let draws = run.draws.iter().map(|draw| draw.deviation(actors, draw.value));
     draws.map(|draw| ((draw.site, draw.nth), draw.of)).collect()

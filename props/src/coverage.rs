@@ -1,8 +1,6 @@
 //! What a search has tried: which calls met which faults.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::{EventKind, Fault, FaultSet, Op, Trace};
+use thunderhead_sim::{EventKind, Fault, FaultSet, Op, SortedMap, SortedSet, Trace};
 
 /// Who makes a call, and which call it is. Objects of one class are one caller, and so are the instances of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,7 +17,7 @@ pub struct Met {
     /// How many calls there were.
     pub calls: u64,
     /// How many of them each fault struck; a fault that can strike them and never did has a zero.
-    pub faults: BTreeMap<Fault, u64>,
+    pub faults: SortedMap<Fault, u64>,
 }
 
 /// A fault that never struck the calls of a site.
@@ -36,14 +34,14 @@ pub struct Untried {
 /// Which calls met which faults, over any number of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    sites: BTreeMap<CallSite, Met>,
+    sites: SortedMap<CallSite, Met>,
 }
 
 impl Coverage {
     /// Adds a run in which `drawn` could happen.
     pub fn add(&mut self, trace: &Trace, drawn: FaultSet) {
-        let mut sites: BTreeMap<u32, CallSite> = BTreeMap::new();
-        let mut struck: BTreeSet<(u32, Fault)> = BTreeSet::new();
+        let mut sites: SortedMap<u32, CallSite> = SortedMap::new();
+        let mut struck: SortedSet<(u32, Fault)> = SortedSet::new();
         for event in trace.events() {
             match event.kind {
                 EventKind::Call { call } => {
@@ -88,7 +86,7 @@ impl Coverage {
 
     /// The faults that never struck the calls of a site though they could have, the most surprising first.
     pub fn untried(&self) -> Vec<Untried> {
-        let mut struck: BTreeMap<Fault, (u64, u64)> = BTreeMap::new();
+        let mut struck: SortedMap<Fault, (u64, u64)> = SortedMap::new();
         for met in self.sites.values() {
             for (fault, times) in &met.faults {
                 let (all, calls) = struck.entry(*fault).or_default();
@@ -165,7 +163,7 @@ mod tests {
             .sites()
             .map(|(site, met)| (&*site.caller, &*site.call, met.calls, met.faults.clone()))
             .collect();
-        let met = |delay, lost| BTreeMap::from([(Fault::Delay, delay), (Fault::LoseReply, lost)]);
+        let met = |delay, lost| SortedMap::from([(Fault::Delay, delay), (Fault::LoseReply, lost)]);
         let expected = [("ORG", "r2.delete", 3, met(1, 0)), ("web", "r2.delete", 1, met(0, 1))];
         assert_eq!(sites, expected);
         let untried = coverage.untried();

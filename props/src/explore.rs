@@ -8,10 +8,9 @@ mod standing;
 mod strategy;
 mod tally;
 
-use std::collections::BTreeSet;
-
 use thunderhead_sim::{
-    Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, Source, Swarm, TraceHash,
+    Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, SortedSet, Source, Swarm,
+    TraceHash,
 };
 
 use crate::coverage::Coverage;
@@ -208,7 +207,7 @@ impl Search<'_> {
         found: &mut dyn FnMut(&Broken),
         go_on: &mut dyn FnMut(&Tally) -> bool,
     ) -> Result<Findings, SetupError> {
-        let mut told: BTreeSet<Name> = BTreeSet::new();
+        let mut told: SortedSet<Name> = SortedSet::new();
         let mut ended = |tally: &Tally| {
             for (promise, seed, case) in tally.news(&told) {
                 quietly(|| self.as_played(&promise, seed, case)).iter().for_each(&mut *found);

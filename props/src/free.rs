@@ -4,10 +4,8 @@
 //! behind is what a calm leaves behind. A system for which one of them is too strong is made
 //! [`without`](crate::System::without) it, and says why.
 
-use std::collections::BTreeMap;
-
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{Event, EventKind, Op, Reply, Trace, workflow};
+use thunderhead_sim::{Event, EventKind, Op, Reply, SortedMap, Trace, workflow};
 
 use crate::history::{Ended, instances, messages, named};
 use crate::promise::{Check, Finding, Promise};
@@ -180,7 +178,7 @@ const REFUSALS: u32 = 2;
 
 /// A call that an object has never answered may be one that it has to refuse.
 fn objects_answer(trace: &Trace) -> Result<(), Finding> {
-    let mut refused: BTreeMap<u16, (u32, usize)> = BTreeMap::new();
+    let mut refused: SortedMap<u16, (u32, usize)> = SortedMap::new();
     let events = trace.events();
     let calm = events.iter().position(|event| event.kind == EventKind::Calm).unwrap_or(0);
     for (at, event) in events.iter().enumerate().skip(calm) {

@@ -1,9 +1,10 @@
 //! Guided search: a run that shows something new is kept, and later runs are variations of it.
 
-use std::collections::BTreeSet;
 use std::mem::discriminant;
 
-use thunderhead_sim::{Case, Draw, EventKind, Op, Rng, Run, Scenario, Source, StableHasher, Trace};
+use thunderhead_sim::{
+    Case, Draw, EventKind, Op, Rng, Run, Scenario, SortedSet, Source, StableHasher, Trace,
+};
 
 use crate::search::{self, Sampling};
 use crate::system::System;
@@ -15,7 +16,7 @@ pub struct Guided<'a> {
     max_crashes: u32,
     rng: Rng,
     corpus: Vec<Kept>,
-    seen: BTreeSet<u64>,
+    seen: SortedSet<u64>,
 }
 
 /// A case worth varying, and the choices its run was asked for.
@@ -35,7 +36,7 @@ impl<'a> Guided<'a> {
     /// A search over the storms of `system`.
     pub fn new(system: &'a System, seed: u64, max_crashes: u32) -> Guided<'a> {
         let rng = Rng::new(seed).fork("guided");
-        Guided { system, max_crashes, rng, corpus: Vec::new(), seen: BTreeSet::new() }
+        Guided { system, max_crashes, rng, corpus: Vec::new(), seen: SortedSet::new() }
     }
 
     /// What to play next.

@@ -12,7 +12,7 @@
 //! `web` puts an order on a queue and accepts it; `shop` takes orders off the queue and stores them in a bucket.
 //!
 //! ```
-//! use std::collections::BTreeSet;
+//! use thunderhead_sim::SortedSet;
 //!
 //! use thunderhead_props::search::{self, Sampling};
 //! use thunderhead_props::{Finding, Promise, System, Variant};
@@ -46,7 +46,7 @@
 //! );
 //!
 //! fn every_order(trace: &Trace) -> Result<(), Finding> {
-//!     let (mut sent, mut stored) = (BTreeSet::new(), BTreeSet::new());
+//!     let (mut sent, mut stored) = (SortedSet::new(), SortedSet::new());
 //!     for (_, op, _) in trace.effects().filter(|(_, _, outcome)| outcome.is_ok()) {
 //!         match op {
 //!             Op::Queue(queue::Op::Send { message, .. }) => drop(sent.insert(message.body.to_text())),

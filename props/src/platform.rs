@@ -1,9 +1,7 @@
 //! What must be true of every run of every system, because the platform promises it.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::queue::Fate;
-use thunderhead_sim::{EventKind, Fault, Trace};
+use thunderhead_sim::{EventKind, Fault, SortedMap, SortedSet, Trace};
 
 use crate::history::{Message, messages, named};
 use crate::promise::{Finding, Promise};
@@ -59,7 +57,7 @@ fn comes_to_rest(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn settled_once(trace: &Trace) -> Result<(), Finding> {
-    let mut settled = BTreeSet::new();
+    let mut settled = SortedSet::new();
     for (at, event) in trace.events().iter().enumerate() {
         let EventKind::Settle { queue, message, fate, .. } = &event.kind else { continue };
         let key = (queue, message);
@@ -98,8 +96,8 @@ fn delivered_twice(trace: &Trace) -> bool {
 }
 
 fn died_mid_call(trace: &Trace) -> bool {
-    let mut callers = BTreeMap::new();
-    let mut dead = BTreeSet::new();
+    let mut callers = SortedMap::new();
+    let mut dead = SortedSet::new();
     for event in trace.events() {
         match &event.kind {
             EventKind::Call { call, .. } => drop(callers.insert(*call, event.actor)),

@@ -1,11 +1,9 @@
 //! From a seed to a run: the one place that decides what a seed means.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use thunderhead_sim::{
-    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, Source, Swarm, Tape, Time,
-    Timing, limits, shrink, simulate,
+    Case, End, FaultSet, Rng, Run, Scenario, SetupError, Shrinker, SortedSet, Source, Swarm, Tape,
+    Time, Timing, limits, shrink, simulate,
 };
 
 use crate::promise::{Check, Violation, judge};
@@ -151,7 +149,7 @@ pub fn smallest(system: &System, variant: &Variant, case: Case, violated: &str) 
 }
 
 /// Which members the bodies of the requests have, and which of them are empty.
-fn shapes(scenario: &Scenario) -> BTreeSet<String> {
+fn shapes(scenario: &Scenario) -> SortedSet<String> {
     let bodies = scenario.requests.iter().map(|sent| &sent.request.body);
     let shapes = bodies.map(|body| match serde_json::from_slice(body.bytes()) {
         Ok(value) => shape(value).to_string(),
@@ -188,7 +186,7 @@ mod tests {
     #[test]
     fn weather_draws_every_length_with_requests_spread_over_it_or_close_together() {
         let requests = vec![ClientRequest::new(Time::from_ms(250), "GET", "/", "")];
-        let drawn: BTreeSet<(u64, u64)> = (0..64)
+        let drawn: SortedSet<(u64, u64)> = (0..64)
             .map(|seed| {
                 let requests = requests.clone();
                 let mut scenario = Scenario { requests, ..Scenario::default() };

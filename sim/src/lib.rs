@@ -215,4 +215,6 @@ pub use values::printable::{
 };
 pub use values::rng::Rng;
 pub use values::shelf::Shelf;
+pub use values::sorted_map::SortedMap;
+pub use values::sorted_set::SortedSet;
 pub use values::time::{EPOCH_MS, Time, date};

@@ -12,4 +12,6 @@ pub mod printable;
 pub(crate) mod push_in_place;
 pub mod rng;
 pub mod shelf;
+pub mod sorted_map;
+pub mod sorted_set;
 pub mod time;

@@ -7,11 +7,11 @@ mod entry;
 mod http;
 mod list;
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use thunderhead_sim::SortedMap;
 
 use super::{Answer, CliError, Given, input, output};
 use entry::{Entry, Told};
@@ -50,7 +50,7 @@ pub fn show(given: Given, args: &Args) -> Result<Answer, CliError> {
     let visits = http::visits(listener, address.port()).map_err(unheard)?;
     // Printed at once: the answer of the command comes at its end, which is when it is interrupted.
     output::print(&format!("listening on http://{address}\n"), 0);
-    let mut known = BTreeMap::new();
+    let mut known = SortedMap::new();
     for visit in visits {
         let reply = folder.reply(visit.path(), &mut known);
         visit.answer(reply);
@@ -59,7 +59,7 @@ pub fn show(given: Given, args: &Args) -> Result<Answer, CliError> {
 }
 
 /// What was told of files that have not changed.
-type Known = BTreeMap<PathBuf, (String, Entry)>;
+type Known = SortedMap<PathBuf, (String, Entry)>;
 
 /// A directory of failures.
 #[derive(Clone, Copy)]

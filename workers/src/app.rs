@@ -1,13 +1,12 @@
 //! A Worker, ready to be mounted: its configuration, its program and what that exports.
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
 use thunderhead_props::quietly;
-use thunderhead_sim::{Scenario, Source, Tape, simulate};
+use thunderhead_sim::{Scenario, SortedMap, Source, Tape, simulate};
 
 use crate::code::Code;
 use crate::config::Config;
@@ -186,7 +185,7 @@ fn present(config: &Config, files: &Files) -> Result<(), String> {
 /// modules are read as they are.
 pub fn program(folder: &Path, config: &Config) -> Result<Code, String> {
     if config.main.is_empty() {
-        let files = BTreeMap::from([("index.js".to_string(), FILES_ALONE.to_string())]);
+        let files = SortedMap::from([("index.js".to_string(), FILES_ALONE.to_string())]);
         return compiled(config, Files::Memory(files), "index.js", None);
     }
     let files = Files::Folder(folder.into());

@@ -1,11 +1,10 @@
 //! Static assets: the files of `assets.directory`, which the platform serves before it asks the Worker.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use thunderhead_sim::{Body, Request, Response, StableHasher};
+use thunderhead_sim::{Body, Request, Response, SortedMap, StableHasher};
 
 use crate::outside::matches;
 
@@ -80,13 +79,13 @@ const MOST_FILES: usize = 20_000;
 #[derive(Clone, Debug, Default)]
 pub struct Assets {
     config: AssetsConfig,
-    files: Arc<BTreeMap<String, Body>>,
+    files: Arc<SortedMap<String, Body>>,
 }
 
 impl Assets {
     /// Reads the files. A folder that is not there has none: it is often made by a build.
     pub fn read(folder: &Path, config: &AssetsConfig) -> Assets {
-        let mut files = BTreeMap::new();
+        let mut files = SortedMap::new();
         if let Some(directory) = &config.directory {
             let mut left = MOST_BYTES;
             collect(&folder.join(directory), "", &mut files, &mut left);
@@ -241,7 +240,7 @@ fn content_type(name: &str) -> &'static str {
 /// Files of the platform's own, which are not served.
 const CONFIGURATION: [&str; 3] = ["/_headers", "/_redirects", "/.assetsignore"];
 
-fn collect(folder: &Path, path: &str, files: &mut BTreeMap<String, Body>, left: &mut usize) {
+fn collect(folder: &Path, path: &str, files: &mut SortedMap<String, Body>, left: &mut usize) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);

@@ -2,13 +2,13 @@
 #![allow(unsafe_code, reason = "bytecode is loaded unchecked")]
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, WriteOptions};
 use rquickjs::{CaughtError, Context, Ctx, Error, Module, Object, Runtime, Value};
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use crate::prelude;
 use crate::source_map::SourceMap;
@@ -20,11 +20,11 @@ pub const ENTRY: &str = "thunderhead:entry";
 /// The modules of a program and of the prelude.
 #[derive(Debug, Default)]
 pub struct Code {
-    modules: BTreeMap<String, Box<[u8]>>,
+    modules: SortedMap<String, Box<[u8]>>,
     /// The parts of the prelude of which its text has a word.
-    named: BTreeSet<&'static str>,
+    named: SortedSet<&'static str>,
     /// What the names in imports mean: by the importing module and the name.
-    names: BTreeMap<(String, String), String>,
+    names: SortedMap<(String, String), String>,
     main: String,
     /// The JSON from which the prelude makes `env`.
     bindings: String,

@@ -2,8 +2,9 @@
 //! out by reading a program is guessed here from its text: names in `require` are literals, and exports are assigned one
 //! by one or as one plain object.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
+
+use thunderhead_sim::SortedSet;
 
 /// Whether a text is such a module: it speaks of `exports` or `require`, and has no `import` and no `export`.
 pub fn is(text: &str) -> bool {
@@ -47,7 +48,7 @@ pub fn module(text: &str, is_there: impl Fn(&str) -> bool) -> String {
 }
 
 /// The names in `require("…")`.
-fn required(text: &str) -> BTreeSet<String> {
+fn required(text: &str) -> SortedSet<String> {
     let calls = text.split("require(").skip(1);
     let names = calls.filter_map(|rest| {
         let quote = rest.chars().next().filter(|first| matches!(first, '"' | '\''))?;
@@ -58,8 +59,8 @@ fn required(text: &str) -> BTreeSet<String> {
 }
 
 /// The names that are exported one by one, or in an object without anything between its braces but names.
-fn exported(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
+fn exported(text: &str) -> SortedSet<String> {
+    let mut names = SortedSet::new();
     for rest in text.split("exports.").skip(1) {
         let name = word(rest);
         let behind = rest[name.len()..].trim_start();

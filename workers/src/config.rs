@@ -5,7 +5,6 @@ mod queues;
 mod stores;
 mod workflows;
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -14,9 +13,11 @@ use queues::Queues;
 use serde::Deserialize;
 use serde_json::Value;
 use stores::{Bucket, Database, Namespace, Notification};
+use thunderhead_sim::SortedMap;
 use workflows::Workflow;
 
 use crate::assets::{Assets, AssetsConfig};
+use crate::failure::without_place;
 use crate::neighbours::Wanted;
 use crate::rules::Rule;
 use crate::{environment, jsonc, keys, migrations, secrets};
@@ -46,18 +47,18 @@ pub struct Config {
     pub(crate) files: Assets,
     migrations: Vec<Migration>,
     pub(crate) compatibility_flags: Vec<String>,
-    pub(crate) vars: BTreeMap<String, Value>,
+    pub(crate) vars: SortedMap<String, Value>,
     pub(crate) secrets: Secrets,
     pub(crate) triggers: Triggers,
     /// Whether the main module is taken as it is.
     pub(crate) no_bundle: bool,
     pub(crate) rules: Vec<Rule>,
-    pub(crate) alias: BTreeMap<String, String>,
-    pub(crate) define: BTreeMap<String, String>,
+    pub(crate) alias: SortedMap<String, String>,
+    pub(crate) define: SortedMap<String, String>,
     pub(crate) tsconfig: Option<String>,
     /// The statements that make each database what the Worker expects, by the name of the database.
     #[serde(skip)]
-    pub(crate) d1_migrations: BTreeMap<String, Vec<String>>,
+    pub(crate) d1_migrations: SortedMap<String, Vec<String>>,
     /// The file that this is from, for messages.
     #[serde(skip)]
     pub(crate) file: String,
@@ -67,7 +68,7 @@ pub struct Config {
     /// No key of wrangler's: what `wrangler r2 bucket notification create` sets up beside the file.
     pub(crate) r2_notifications: Vec<Notification>,
     #[serde(flatten)]
-    pub(crate) others: BTreeMap<String, Value>,
+    pub(crate) others: SortedMap<String, Value>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -249,8 +250,9 @@ impl Config {
             };
             let selected = environment::select(&whole, environment)?;
             noticed = selected.noticed;
-            config = serde_json::from_value(selected.config)
-                .map_err(|error| format!("`env.{environment}`: {error}"))?;
+            // As text again: to read it from values too would be the same code once more, for another reader.
+            config = serde_json::from_str(&selected.config.to_string())
+                .map_err(|error| format!("`env.{environment}`: {}", without_place(&error)))?;
         }
         if config.main.is_empty() && config.assets.is_none() {
             return Err(match config.others.contains_key("pages_build_output_dir") {
@@ -296,7 +298,7 @@ impl Config {
 }
 
 /// The rate limits that are declared as they were before they had a key of their own.
-fn older_rate_limits(others: &BTreeMap<String, Value>) -> Vec<RateLimit> {
+fn older_rate_limits(others: &SortedMap<String, Value>) -> Vec<RateLimit> {
     let bindings = others.get("unsafe").and_then(|other| other.get("bindings")?.as_array());
     let limits = bindings.into_iter().flatten().filter(|one| keys::is_rate_limit(one));
     limits.filter_map(|one| serde_json::from_value(one.clone()).ok()).collect()

@@ -1,10 +1,11 @@
 //! The bundler that wrangler brings: where it is installed, it makes one module of the program, as wrangler does.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use thunderhead_sim::SortedSet;
 
 use crate::config::Config;
 use crate::files::Files;
@@ -88,7 +89,7 @@ impl Bundle {
         let path = self.folder.join(&self.main);
         let told = |error: std::io::Error| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(&path).map_err(told)?;
-        let names: BTreeSet<&str> = text
+        let names: SortedSet<&str> = text
             .split("__require(\"")
             .skip(1)
             .filter_map(|rest| rest.split_once("\")").map(|(name, _)| name))

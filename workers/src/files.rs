@@ -1,7 +1,8 @@
 //! Where the files of a program are read from.
 
-use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+
+use thunderhead_sim::SortedMap;
 
 /// Files by name. Names are relative to the root and separated by `/`; those of files outside begin with `..`.
 #[derive(Clone, Debug)]
@@ -9,7 +10,7 @@ pub enum Files {
     /// A folder.
     Folder(PathBuf),
     /// Names and contents.
-    Memory(BTreeMap<String, String>),
+    Memory(SortedMap<String, String>),
 }
 
 impl Files {

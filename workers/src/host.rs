@@ -1,12 +1,11 @@
 //! The Rust side of an isolate: what its JavaScript refers to by number, and what it has told.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::task::Waker;
 
-use thunderhead_sim::{Body, Env, MessageBatch, ObjectState, Step, Stub};
+use thunderhead_sim::{Body, Env, MessageBatch, ObjectState, SortedMap, Step, Stub};
 
 use crate::code::Code;
 use crate::failure::Thrown;
@@ -25,13 +24,13 @@ pub struct Host {
     /// The steps of the workflows that run in it.
     pub steps: Table<Step>,
     /// The batches that its queue handlers hold, by invocation.
-    pub batches: RefCell<BTreeMap<u32, MessageBatch>>,
+    pub batches: RefCell<SortedMap<u32, MessageBatch>>,
     /// The handlers that have returned or thrown, by invocation.
-    pub ended: RefCell<BTreeMap<u32, Ended>>,
+    pub ended: RefCell<SortedMap<u32, Ended>>,
     /// How all that was given to `waitUntil` ended, by invocation.
-    pub waited: RefCell<BTreeMap<u32, Result<(), Thrown>>>,
+    pub waited: RefCell<SortedMap<u32, Result<(), Thrown>>>,
     /// What to wake when an invocation has ended in the poll of another one.
-    pub wakers: RefCell<BTreeMap<u32, Waker>>,
+    pub wakers: RefCell<SortedMap<u32, Waker>>,
     /// Promises that were rejected without a handler, by address, with the reason.
     pub rejections: RefCell<Vec<(usize, String)>>,
     /// The isolate that this is a side of.

@@ -4,12 +4,12 @@
 #![allow(unsafe_code, reason = "the heap of an engine that is written in C is replaced")]
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::context::intrinsic;
 use rquickjs::{ArrayBuffer, Context, Ctx, Function, Object, Persistent, Runtime, qjs};
+use thunderhead_sim::SortedMap;
 
 use crate::arena::{Arena, ArenaAllocator};
 use crate::code::{self, Booter, Code};
@@ -62,7 +62,7 @@ struct Core {
 
 thread_local! {
     /// Runtimes that wait to be used again, by the address of their program, which they keep alive.
-    static POOL: RefCell<BTreeMap<usize, Vec<Core>>> = const { RefCell::new(BTreeMap::new()) };
+    static POOL: RefCell<SortedMap<usize, Vec<Core>>> = const { RefCell::new(SortedMap::new()) };
     static ANEW: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -78,7 +78,7 @@ pub fn booting_anew<R>(work: impl FnOnce() -> R) -> R {
 impl Isolate {
     /// An isolate in which the program has booted and done nothing else.
     pub fn new(code: &Arc<Code>) -> Result<Rc<Isolate>, String> {
-        let take = |pool: &RefCell<BTreeMap<usize, Vec<Core>>>| {
+        let take = |pool: &RefCell<SortedMap<usize, Vec<Core>>>| {
             pool.borrow_mut().get_mut(&address(code)).and_then(Vec::pop)
         };
         let pooled = if ANEW.get() { None } else { POOL.with(take) };

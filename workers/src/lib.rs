@@ -2,7 +2,7 @@
 //! [`System`](thunderhead_props::System), which every search can play.
 //!
 //! ```
-//! use std::collections::BTreeMap;
+//! use thunderhead_sim::SortedMap;
 //! use std::sync::Arc;
 //!
 //! use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time, simulate};
@@ -17,7 +17,7 @@
 //!     };
 //! "#;
 //! let config = r#"{ "main": "index.js", "r2_buckets": [{ "binding": "PHOTOS", "bucket_name": "photos" }] }"#;
-//! let files = Files::Memory(BTreeMap::from([("index.js".to_string(), source.to_string())]));
+//! let files = Files::Memory(SortedMap::from([("index.js".to_string(), source.to_string())]));
 //! let app = Arc::new(App::new(Config::parse("wrangler.json", config)?, files)?);
 //!
 //! let requests = vec![ClientRequest::new(Time::ZERO, "PUT", "/", "meow")];

@@ -1,8 +1,9 @@
 //! Migrations of D1: the statements of the files in `migrations_dir`, in the order of the numbers that their names begin
 //! with, as `wrangler d1 migrations apply` runs them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
+
+use thunderhead_sim::SortedMap;
 
 use crate::config::Config;
 
@@ -10,8 +11,8 @@ use crate::config::Config;
 const USUAL: &str = "migrations";
 
 /// The statements for each database.
-pub fn read(folder: &Path, config: &Config) -> Result<BTreeMap<String, Vec<String>>, String> {
-    let mut all = BTreeMap::new();
+pub fn read(folder: &Path, config: &Config) -> Result<SortedMap<String, Vec<String>>, String> {
+    let mut all = SortedMap::new();
     for database in &config.d1_databases {
         let named = database.migrations_dir.as_deref();
         let home = folder.join(named.unwrap_or(USUAL));

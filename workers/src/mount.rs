@@ -2,7 +2,6 @@
 //! their own, as isolates of a Worker are; so is every object and every instance of a workflow.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +11,9 @@ use serde_json::{Value, json};
 use thunderhead_sim::queue::QueueConfig;
 use thunderhead_sim::r2::{self, BucketConfig, Rule};
 use thunderhead_sim::workflow::WorkflowEvent;
-use thunderhead_sim::{Body, Cloud, Env, Error, MessageBatch, Request, Response, Step, WEBSOCKET};
+use thunderhead_sim::{
+    Body, Cloud, Env, Error, MessageBatch, Request, Response, SortedMap, SortedSet, Step, WEBSOCKET,
+};
 
 use crate::app::App;
 use crate::cron::{DUE, trigger};
@@ -164,7 +165,7 @@ pub fn mount(apps: &[Arc<App>], cloud: &mut Cloud) {
 fn services(apps: &[Arc<App>], platform: &Platform, cloud: &mut Cloud) {
     let local = platform.is_local();
     let configs = || apps.iter().map(|app| app.config());
-    let mut queues: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut queues: SortedMap<&str, u64> = SortedMap::new();
     for consumer in configs().flat_map(|config| &config.queues.consumers) {
         queues.insert(&consumer.queue, 0);
         queues.extend(consumer.dead_letter_queue.iter().map(|queue| (&**queue, 0)));
@@ -179,7 +180,7 @@ fn services(apps: &[Arc<App>], platform: &Platform, cloud: &mut Cloud) {
         let config = if local { QueueConfig::miniflare() } else { QueueConfig::default() };
         cloud.queue(queue, QueueConfig { delivery_delay, ..config });
     }
-    let buckets: BTreeSet<&str> =
+    let buckets: SortedSet<&str> =
         configs().flat_map(|config| &config.r2_buckets).map(|r2| r2.bucket()).collect();
     for bucket in buckets {
         let told = configs().flat_map(|config| &config.r2_notifications);
@@ -196,13 +197,13 @@ fn services(apps: &[Arc<App>], platform: &Platform, cloud: &mut Cloud) {
         cloud.bucket(bucket, BucketConfig { rules: rules.collect(), options });
     }
     databases(apps, cloud);
-    let namespaces: BTreeSet<&str> =
+    let namespaces: SortedSet<&str> =
         configs().flat_map(|config| &config.kv_namespaces).map(|kv| kv.namespace()).collect();
     namespaces.into_iter().for_each(|namespace| cloud.kv(namespace));
 }
 
 fn databases(apps: &[Arc<App>], cloud: &mut Cloud) {
-    let mut databases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut databases: SortedMap<&str, Vec<&str>> = SortedMap::new();
     for config in apps.iter().map(|app| app.config()) {
         for database in config.d1_databases.iter().map(|d1| d1.database()) {
             let migrations = config.d1_migrations.get(database).into_iter().flatten();

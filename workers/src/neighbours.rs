@@ -1,7 +1,9 @@
 //! Several Workers: those that one is bound to, found by their names in the folders nearby.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
+
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use crate::config::Config;
 
@@ -86,7 +88,7 @@ fn below(folder: &Path, environment: Option<&str>) -> Option<Vec<Found>> {
             all.push(Found { folder: folder.clone(), config });
         }
     }
-    let bound: BTreeSet<String> = all
+    let bound: SortedSet<String> = all
         .iter()
         .flat_map(|one| one.config.services.iter().map(|service| service.service.clone()))
         .collect();
@@ -145,7 +147,7 @@ fn folders(root: &Path) -> Vec<PathBuf> {
 /// Gives every class of objects one name on the cloud, which all that are bound to it use. Bindings of several Workers may
 /// have the same name.
 fn link(configs: &mut [&mut Config]) {
-    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut taken: SortedSet<String> = SortedSet::new();
     for config in configs.iter_mut() {
         let worker = config.name.clone();
         for object in config.durable_objects.bindings.iter_mut().filter(|one| one.is_of(&worker)) {
@@ -173,7 +175,7 @@ fn link(configs: &mut [&mut Config]) {
 /// Namespaces of KV are called by a binding in place of the digits that the platform has given them, in histories and in
 /// lines that ignore them. The first binding to one decides.
 fn name_namespaces(configs: &mut [&mut Config]) {
-    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut names: SortedMap<String, String> = SortedMap::new();
     for config in configs {
         let worker = config.name.clone();
         for namespace in config.kv_namespaces.iter_mut().filter(|one| one.is_numbered()) {

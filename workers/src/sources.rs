@@ -180,13 +180,13 @@ fn data(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use thunderhead_sim::SortedMap;
 
     use super::*;
 
     fn sources(files: &[(&str, &str)]) -> Sources {
         let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string()));
-        Sources::new(Files::Memory(BTreeMap::from_iter(files)), Rules::default())
+        Sources::new(Files::Memory(SortedMap::from_iter(files)), Rules::default())
             .expect("it is well")
     }
 

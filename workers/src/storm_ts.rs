@@ -252,7 +252,7 @@ fn judged(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use thunderhead_sim::SortedMap;
 
     use super::*;
     use crate::email;
@@ -262,7 +262,7 @@ mod tests {
     use crate::sources::Sources;
 
     fn storm(source: &str) -> Result<StormTs, String> {
-        let files = BTreeMap::from([("storm.js".to_string(), source.to_string())]);
+        let files = SortedMap::from([("storm.js".to_string(), source.to_string())]);
         let sources = Sources::new(Files::Memory(files), Rules::default())?;
         let bindings = Config::of_module("storm.js").bindings().to_string();
         StormTs::of("storm.js", Code::compile(sources, "storm.js", None, bindings)?)
@@ -307,7 +307,7 @@ mod tests {
                 .headers
                 .iter()
                 .map(|(name, value)| format!("{name}: {value}"))
-                .collect::<std::collections::BTreeSet<_>>()
+                .collect::<thunderhead_sim::SortedSet<_>>()
         };
         assert_eq!(sorted(&sent_mail), sorted(&mail), "both files write the same message");
         let mut text = thunderhead_sim::Headers::default();

@@ -50,7 +50,7 @@ impl Paths {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use thunderhead_sim::SortedMap;
 
     use super::*;
 
@@ -59,11 +59,11 @@ mod tests {
         let config = r#"{ // of the compiler
             "compilerOptions": { "paths": { "@/*": ["./src/*"], "config": ["./src/config/prod.ts"] }, },
         }"#;
-        let files = Files::Memory(BTreeMap::from([(NAME.to_string(), config.to_string())]));
+        let files = Files::Memory(SortedMap::from([(NAME.to_string(), config.to_string())]));
         let paths = Paths::read(&files).unwrap();
         assert_eq!(paths.targets("@/db/orders"), ["src/db/orders"]);
         assert_eq!(paths.targets("config"), ["src/config/prod.ts"]);
         assert!(paths.targets("hono").is_empty());
-        assert!(Paths::read(&Files::Memory(BTreeMap::new())).unwrap().targets("@/x").is_empty());
+        assert!(Paths::read(&Files::Memory(SortedMap::new())).unwrap().targets("@/x").is_empty());
     }
 }

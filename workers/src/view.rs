@@ -1,11 +1,9 @@
 //! What the promises of `storm.ts` see of a run, as JSON.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value as Json, json};
 use thunderhead_props::history::{self, Ended, contents_before, exchanges, instances, rows_before};
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Body, EventKind, Op, Trace, kv};
+use thunderhead_sim::{Body, EventKind, Op, SortedMap, Trace, kv};
 
 use crate::outside::INTERNET;
 use crate::worker::workload::is_client;
@@ -28,7 +26,7 @@ pub fn moments(trace: &Trace) -> Vec<usize> {
 pub fn before(trace: &Trace, end: usize) -> Json {
     let rows = rows_before(trace, end);
     let rows = rows.iter().filter(|held| held.table != "_cf_METADATA").map(|held| {
-        let row: BTreeMap<&str, Json> =
+        let row: SortedMap<&str, Json> =
             held.row.iter().map(|(name, value)| (&**name, cell(value))).collect();
         json!({ "owner": held.owner, "table": held.table, "row": row })
     });
@@ -83,8 +81,8 @@ fn requests(trace: &Trace, end: usize) -> Vec<Json> {
     told.collect()
 }
 
-fn values(trace: &Trace, end: usize) -> BTreeMap<(&str, &str), &Body> {
-    let mut held = BTreeMap::new();
+fn values(trace: &Trace, end: usize) -> SortedMap<(&str, &str), &Body> {
+    let mut held = SortedMap::new();
     for (_, op, outcome) in trace.effects().take_while(|(at, ..)| *at < end) {
         match (op, outcome) {
             (Op::Kv(kv::Op::Put { namespace, key, value, .. }), Ok(_)) => {

@@ -2,13 +2,14 @@
 
 pub mod workload;
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use thunderhead_props::history::exchanges;
 use thunderhead_props::{FREE, Name, System, Variant, judge, quietly};
-use thunderhead_sim::{Cloud, Headers, Rng, Scenario, Source, Tape, Trace, closest, simulate};
+use thunderhead_sim::{
+    Cloud, Headers, Rng, Scenario, SortedSet, Source, Tape, Trace, closest, simulate,
+};
 
 use crate::app::App;
 use crate::config::Config;
@@ -41,7 +42,7 @@ pub struct Worker {
     /// Whether messages come to its queues from outside.
     sends_messages: bool,
     /// The cron triggers that it has and that do not fail in the calm.
-    triggers: BTreeSet<String>,
+    triggers: SortedSet<String>,
     /// The promises that the calm breaks, and how.
     troubles: Vec<(Name, String)>,
     /// What was wrong with a workload that was drawn; all copies of this Worker share it.
@@ -99,7 +100,7 @@ impl Worker {
         let outside = Outside::new(&storm.outside, None);
         let storm = Arc::new(storm);
         let (troubles, wrong) = (Vec::new(), Arc::default());
-        let triggers = BTreeSet::new();
+        let triggers = SortedSet::new();
         let is_message = |entry: &Entry| matches!(entry.event, Event::Message(_));
         let sends_messages = storm.entries.iter().any(is_message);
         let worker = Worker {
@@ -157,7 +158,7 @@ impl Worker {
     }
 
     /// The triggers of its configuration, if it handles any: only its own can be fired, not those of its neighbours.
-    fn declared_triggers(&self) -> BTreeSet<String> {
+    fn declared_triggers(&self) -> SortedSet<String> {
         let crons = &self.app().config().triggers.crons;
         crons.iter().filter(|_| self.app().handles("scheduled")).cloned().collect()
     }
@@ -192,7 +193,7 @@ impl Worker {
             format!("*{promise}* is not judged, because the calm breaks it: {why}")
         }));
         for app in &self.apps {
-            let unknown: BTreeSet<String> = app
+            let unknown: SortedSet<String> = app
                 .config()
                 .wanted()
                 .into_iter()
@@ -234,7 +235,7 @@ impl Worker {
         let asked =
             thunderhead_props::history::served(trace, INTERNET).map(|(_, request, _)| request);
         let strange = asked.filter(|request| !self.outside.describes(request));
-        let strange: BTreeSet<(&str, &str)> = strange
+        let strange: SortedSet<(&str, &str)> = strange
             .map(|request| (&*request.method, request.headers.get("host").unwrap_or_default()))
             .collect();
         let told = strange.into_iter().map(|(method, host)| {

@@ -1,13 +1,12 @@
 //! Calm runs: the requests of a run one after the other, without faults.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::rc::Rc;
 
 use thunderhead_sim::{
-    ClientRequest, End, EventKind, FaultSet, Op, Scenario, Source, StableHasher, Swarm, Tape, Time,
-    Trace,
+    ClientRequest, End, EventKind, FaultSet, Op, Scenario, SortedMap, SortedSet, Source,
+    StableHasher, Swarm, Tape, Time, Trace,
 };
 
 use super::connections::Played;
@@ -81,7 +80,7 @@ impl Weather {
 type Left = Option<Rc<Vec<Record>>>;
 
 /// What calm runs have left, by variant, requests and weather.
-type Known = BTreeMap<(usize, u64, Weather), (Variant, Left)>;
+type Known = SortedMap<(usize, u64, Weather), (Variant, Left)>;
 
 /// How many calm runs are remembered.
 const KEPT_MAX: usize = 512;
@@ -169,7 +168,7 @@ impl Calm<'_> {
 
 /// Whether no call was on its way whenever a client sent something.
 fn is_serial(trace: &Trace, requests: &[ClientRequest]) -> bool {
-    let mut open = BTreeSet::new();
+    let mut open = SortedSet::new();
     trace.events().iter().all(|event| match event.kind {
         EventKind::Call { call } => {
             let by_client = requests.iter().any(|sent| *sent.from == *trace.actor(event));

@@ -1,11 +1,11 @@
 //! Columns that are not compared.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 /// Names of columns, each as `table.column`, as `table.column.field` for a part of JSON, or as `table.*`. The places in
 /// a list are not told apart: `steps.value.tasks[].status` is the status of every task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Columns(BTreeSet<String>);
+pub struct Columns(SortedSet<String>);
 
 impl Columns {
     pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Columns {

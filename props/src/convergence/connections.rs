@@ -1,11 +1,11 @@
 //! What clients have said on WebSockets, as far as it was heard: a connection is played in the calm with the messages that
 //! the other side has begun to handle in the storm. What was lost with a connection is nobody's fault.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use thunderhead_sim::{
-    ClientRequest, Conversation, Event, EventKind, Frame, Op, TalkStep, Time, Trace, WEBSOCKET,
+    ClientRequest, Conversation, Event, EventKind, Frame, Op, SortedMap, TalkStep, Time, Trace,
+    WEBSOCKET,
 };
 
 use crate::history::{Exchange, end_of};
@@ -74,7 +74,7 @@ pub struct Heard {
 /// What was heard on the connection that a request has opened, in its order; none if it has opened none.
 pub fn heard(trace: &Trace, exchange: &Exchange<'_>) -> Option<Vec<Heard>> {
     let end = end_of(exchange)?;
-    let mut place: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut place: SortedMap<u32, usize> = SortedMap::new();
     let mut heard: Vec<Heard> = Vec::new();
     for (at, event) in trace.events().iter().enumerate() {
         let Some(call) = call_of(event) else { continue };

@@ -1,6 +1,6 @@
 //! How two heaps of records differ, cell by cell.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::columns::{self, Columns};
 use super::likeness::{Likeness, alike, is_made_anew, names};
@@ -23,7 +23,7 @@ pub enum Difference<'a> {
 pub type Times = (usize, usize);
 
 /// The columns in which a name occurs.
-type Places = BTreeSet<String>;
+type Places = SortedSet<String>;
 
 /// Every difference, the smallest first: records are compared with those that they share most with.
 pub fn differences<'a>(
@@ -67,7 +67,7 @@ fn renamed<'a>(
     calm: &Likeness<'a>,
 ) -> Option<Difference<'a>> {
     let places = |heap: &Likeness, text: &str, but: &str| -> Places {
-        let wanted: BTreeSet<&str> = names(text).collect();
+        let wanted: SortedSet<&str> = names(text).collect();
         let cells = heap.records().flat_map(|record| {
             record.cells.iter().map(|(column, text)| (columns::name(&record.table, column), text))
         });

@@ -4,9 +4,7 @@
 //! again. To tell that without trying every renaming, each name is coloured by the records in which it occurs, each
 //! record by the names that it has, and so on for a few rounds; like heaps have the same colours.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::{EPOCH_MS, StableHasher};
+use thunderhead_sim::{EPOCH_MS, SortedMap, StableHasher};
 
 use super::columns::Columns;
 use super::remains::Record;
@@ -44,13 +42,13 @@ impl<'a> Likeness<'a> {
             records.iter().filter(|record| !ignored.has_table(&record.table)).collect();
         let pieces: Vec<Vec<Piece>> =
             records.iter().map(|record| pieces(record, ignored)).collect();
-        let mut colours: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut colours: SortedMap<&str, u64> = SortedMap::new();
         for piece in pieces.iter().flatten() {
             if let Piece::Name(name) = piece {
                 colours.insert(name, 0);
             }
         }
-        let colour = |pieces: &[Piece], colours: &BTreeMap<&str, u64>| {
+        let colour = |pieces: &[Piece], colours: &SortedMap<&str, u64>| {
             let each: Vec<(u8, &str, u64)> = (pieces.iter())
                 .map(|piece| match piece {
                     Piece::Plain(text) => (0, *text, 0),
@@ -61,7 +59,7 @@ impl<'a> Likeness<'a> {
             StableHasher::of(&each)
         };
         for _ in 0..ROUNDS {
-            let mut places: BTreeMap<&str, Vec<(u64, usize)>> = BTreeMap::new();
+            let mut places: SortedMap<&str, Vec<(u64, usize)>> = SortedMap::new();
             for pieces in &pieces {
                 let record = colour(pieces, &colours);
                 for (at, piece) in pieces.iter().enumerate() {
@@ -92,7 +90,7 @@ impl<'a> Likeness<'a> {
 
     /// The records that have no like in `other`.
     pub fn without(&self, other: &Likeness) -> Vec<&'a Record> {
-        let mut theirs: BTreeMap<u64, usize> = BTreeMap::new();
+        let mut theirs: SortedMap<u64, usize> = SortedMap::new();
         for colour in other.colours() {
             *theirs.entry(colour).or_default() += 1;
         }

@@ -1,11 +1,10 @@
 //! The orders in which the requests of a run may have happened one after the other.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use thunderhead_sim::answers::{self, Answers};
 use thunderhead_sim::{
-    CONNECTIONS_MOST, ClientRequest, EventKind, Response, Scenario, Time, Trace,
+    CONNECTIONS_MOST, ClientRequest, EventKind, Response, Scenario, SortedMap, Time, Trace,
 };
 
 use super::connections::{Played, heard};
@@ -189,7 +188,7 @@ fn extend(attempts: &[Attempt], left: &[usize], order: &mut Vec<Part>, orders: &
 /// What the clients of the scenario have tried, in the order in which they sent it.
 fn attempts(trace: &Trace, scenario: &Scenario, played: &mut Vec<Played>) -> Vec<Attempt> {
     let events = trace.events();
-    let mut begun: BTreeMap<u32, Vec<Time>> = BTreeMap::new();
+    let mut begun: SortedMap<u32, Vec<Time>> = SortedMap::new();
     for event in events {
         if let EventKind::Begin { call } = event.kind {
             begun.entry(call).or_default().push(event.at);

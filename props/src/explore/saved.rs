@@ -1,10 +1,9 @@
 //! What a search of seeds has found so far, as a file keeps it between processes.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use thunderhead_sim::{SetupError, TraceHash};
+use thunderhead_sim::{SetupError, SortedMap, TraceHash};
 
 /// The counts of a search, and the seeds of the failures that are worth shrinking. What else there is to know about a
 /// run follows from its seed.
@@ -20,7 +19,7 @@ pub struct Saved {
     /// In how many runs each `sometimes` was seen, in the order of the system.
     pub seen: Vec<(String, u64)>,
     /// The promises that were broken.
-    pub broken: BTreeMap<String, SavedFailures>,
+    pub broken: SortedMap<String, SavedFailures>,
 }
 
 /// How a promise was broken.

@@ -1,8 +1,6 @@
 //! Counts runs, and keeps the few smallest failures of each promise, which are shrunk at the end.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::{Case, Run, SetupError, TraceHash};
+use thunderhead_sim::{Case, Run, SetupError, SortedMap, SortedSet, TraceHash};
 
 use super::saved::{Saved, SavedError, SavedFailures};
 use super::shard::BLOCK;
@@ -41,7 +39,7 @@ pub struct Tally<'a> {
     /// A hash over each block of runs.
     blocks: Vec<TraceHash>,
     seen: Vec<u64>,
-    broken: BTreeMap<Name, Failures>,
+    broken: SortedMap<Name, Failures>,
     coverage: Option<Coverage>,
 }
 
@@ -55,7 +53,7 @@ struct Failures {
 impl<'a> Tally<'a> {
     pub fn new(system: &'a System, keep: usize) -> Tally<'a> {
         let seen = vec![0; system.sometimes().count()];
-        let (blocks, broken) = (Vec::new(), BTreeMap::new());
+        let (blocks, broken) = (Vec::new(), SortedMap::new());
         Tally { system, keep, runs: 0, first: None, blocks, seen, broken, coverage: None }
     }
 
@@ -158,7 +156,7 @@ impl<'a> Tally<'a> {
     }
 
     /// The smallest failure so far of each promise that is broken and not among `told`.
-    pub fn news(&self, told: &BTreeSet<Name>) -> Vec<(Name, Option<u64>, Case)> {
+    pub fn news(&self, told: &SortedSet<Name>) -> Vec<(Name, Option<u64>, Case)> {
         let new = self.broken.iter().filter(|(promise, _)| !told.contains(*promise));
         let news = new.filter_map(|(promise, failures)| {
             let (seed, case) = failures.smallest.first()?;

@@ -1,10 +1,9 @@
 //! What buckets were given, and what they hold.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thunderhead_sim::r2::{self, Object};
-use thunderhead_sim::{Body, Op, Outcome, Reply, Trace};
+use thunderhead_sim::{Body, Op, Outcome, Reply, SortedMap, Trace};
 
 /// One object as it was stored.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +53,7 @@ fn stored_by<'a>(event: usize, op: &'a Op, outcome: &'a Outcome) -> Option<Store
 
 /// What every bucket holds at a moment.
 #[derive(Clone, Debug, Default)]
-pub struct Contents<'a>(BTreeMap<&'a str, BTreeMap<&'a str, Stored<'a>>>);
+pub struct Contents<'a>(SortedMap<&'a str, SortedMap<&'a str, Stored<'a>>>);
 
 impl<'a> Contents<'a> {
     /// The object under a key.
@@ -69,7 +68,7 @@ impl<'a> Contents<'a> {
 
     /// All objects, by bucket and key.
     pub fn iter(&self) -> impl Iterator<Item = &Stored<'a>> {
-        self.0.values().flat_map(BTreeMap::values)
+        self.0.values().flat_map(SortedMap::values)
     }
 }
 

@@ -1,8 +1,6 @@
 //! Requests and their answers.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
+use thunderhead_sim::{EventKind, Op, Reply, Request, Response, SortedMap, Trace};
 
 /// A request, and what its sender was answered.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +31,7 @@ impl Exchange<'_> {
 /// Every request that was made, by clients and by workers, in their order.
 pub fn exchanges(trace: &Trace) -> impl Iterator<Item = Exchange<'_>> {
     let mut found = Vec::new();
-    let mut place = BTreeMap::new();
+    let mut place = SortedMap::new();
     for (at, event) in trace.events().iter().enumerate() {
         match event.kind {
             EventKind::Call { call } => {

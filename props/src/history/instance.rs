@@ -1,9 +1,7 @@
 //! What became of the instances of workflows.
 
-use std::collections::BTreeMap;
-
 use thunderhead_sim::workflow::{self, StepError};
-use thunderhead_sim::{Body, EventKind, Op, Reply, Trace};
+use thunderhead_sim::{Body, EventKind, Op, Reply, SortedMap, Trace};
 
 /// One instance of a workflow.
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub enum Ended<'a> {
 
 /// Every instance that was created, by workflow and id.
 pub fn instances(trace: &Trace) -> impl Iterator<Item = Instance<'_>> {
-    let mut found: BTreeMap<(&str, &str), Instance> = BTreeMap::new();
+    let mut found: SortedMap<(&str, &str), Instance> = SortedMap::new();
     for (at, event) in trace.events().iter().enumerate() {
         let EventKind::Effect { call, outcome } = event.kind else { continue };
         let (Op::Workflow(op), Ok(Reply::Workflow(reply))) =
@@ -75,7 +73,7 @@ pub fn instances(trace: &Trace) -> impl Iterator<Item = Instance<'_>> {
 }
 
 fn begun<'a>(
-    found: &mut BTreeMap<(&'a str, &'a str), Instance<'a>>,
+    found: &mut SortedMap<(&'a str, &'a str), Instance<'a>>,
     workflow: &'a str,
     id: &'a str,
 ) {
@@ -83,7 +81,7 @@ fn begun<'a>(
 }
 
 fn end<'a>(
-    found: &mut BTreeMap<(&'a str, &'a str), Instance<'a>>,
+    found: &mut SortedMap<(&'a str, &'a str), Instance<'a>>,
     workflow: &'a str,
     id: &'a str,
     ended: Option<(usize, Ended<'a>)>,

@@ -1,9 +1,7 @@
 //! What became of the messages of queues.
 
-use std::collections::BTreeMap;
-
 use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId};
-use thunderhead_sim::{EventKind, Op, Outcome, Reply, Trace};
+use thunderhead_sim::{EventKind, Op, Outcome, Reply, SortedMap, Trace};
 
 /// One message of a queue. A message that was moved to a dead-letter queue is another one there.
 #[derive(Clone, Debug)]
@@ -26,7 +24,7 @@ pub struct Message<'a> {
 
 /// Every message, by queue and id.
 pub fn messages(trace: &Trace) -> impl Iterator<Item = Message<'_>> {
-    let mut found: BTreeMap<(&str, MessageId), Message> = BTreeMap::new();
+    let mut found: SortedMap<(&str, MessageId), Message> = SortedMap::new();
     let mut told = Vec::new();
     for (at, event) in trace.events().iter().enumerate() {
         match &event.kind {
@@ -59,7 +57,7 @@ pub fn messages(trace: &Trace) -> impl Iterator<Item = Message<'_>> {
 }
 
 fn known<'a, 'm>(
-    found: &'m mut BTreeMap<(&'a str, MessageId), Message<'a>>,
+    found: &'m mut SortedMap<(&'a str, MessageId), Message<'a>>,
     queue: &'a str,
     id: MessageId,
 ) -> &'m mut Message<'a> {

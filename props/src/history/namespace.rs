@@ -1,12 +1,10 @@
 //! What namespaces of KV hold.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::{Body, Op, Trace, kv};
+use thunderhead_sim::{Body, Op, SortedMap, Trace, kv};
 
 /// What every key holds for good, by namespace and key. A value that expires is not listed: it is gone in the end.
-pub fn namespaces(trace: &Trace) -> BTreeMap<(&str, &str), &Body> {
-    let mut held = BTreeMap::new();
+pub fn namespaces(trace: &Trace) -> SortedMap<(&str, &str), &Body> {
+    let mut held = SortedMap::new();
     for (_, op, outcome) in trace.effects() {
         match (op, outcome) {
             (Op::Kv(kv::Op::Put { namespace, key, value, options }), Ok(_)) if keeps(options) => {

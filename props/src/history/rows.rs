@@ -1,15 +1,13 @@
 //! What tables hold: those of databases and those of objects.
 
-use std::collections::BTreeMap;
-
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{EventKind, Trace};
+use thunderhead_sim::{EventKind, SortedMap, Trace};
 
 /// The rows of every table at a moment.
 #[derive(Clone, Debug, Default)]
 pub struct Rows<'a> {
     /// By owner and table.
-    tables: BTreeMap<(&'a str, &'a str), Vec<Keyed<'a>>>,
+    tables: SortedMap<(&'a str, &'a str), Vec<Keyed<'a>>>,
 }
 
 /// A row, and the key under which it was last heard of.

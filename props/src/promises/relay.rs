@@ -1,8 +1,6 @@
 //! What the upload relay promises: see `RELAY`.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, SortedSet, Trace};
 
 use crate::history::{contents, stored};
 use crate::platform::DELIVERED_TWICE;
@@ -56,7 +54,7 @@ fn every_upload(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn one_receipt(trace: &Trace) -> Result<(), Finding> {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     for put in stored(trace).filter(|put| put.bucket == "receipts") {
         if !seen.insert((put.key(), put.text())) {
             let message = format!("{} {} was written down before", put.key(), &put.text()[..8]);
@@ -67,8 +65,8 @@ fn one_receipt(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn never_back(trace: &Trace) -> Result<(), Finding> {
-    let mut age = BTreeMap::new();
-    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut age = SortedMap::new();
+    let mut latest: SortedMap<&str, usize> = SortedMap::new();
     for put in stored(trace) {
         match put.bucket {
             "photos" => drop(age.insert((put.key(), put.version()), put.event)),
@@ -90,7 +88,7 @@ fn never_back(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn renewed(trace: &Trace) -> bool {
-    let mut seen = BTreeSet::new();
+    let mut seen = SortedSet::new();
     stored(trace).any(|put| put.bucket == "receipts" && !seen.insert(put.key()))
 }
 

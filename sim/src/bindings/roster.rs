@@ -1,6 +1,5 @@
 //! The names on a cloud once a system is mounted on it, to check a scenario before a run.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::bindings::cloud::Cloud;
@@ -12,6 +11,7 @@ use crate::protocol::site::OpCode;
 use crate::scenario::Scenario;
 use crate::scenario::script::closest;
 use crate::scenario::scripted_fault::{Filter, glob};
+use crate::values::sorted_set::SortedSet;
 
 /// The workers of a cloud, its classes of objects and its workflows.
 ///
@@ -96,7 +96,7 @@ impl Roster {
         let open = calls.iter().any(|call| ANYTHING.iter().any(|of| call.starts_with(of)));
         let targets = self.targets.iter();
         let known = targets.filter(|(of, _)| calls.iter().any(|call| call.starts_with(of)));
-        let known: BTreeSet<&str> = known.map(|(_, name)| &**name).collect();
+        let known: SortedSet<&str> = known.map(|(_, name)| &**name).collect();
         if open || known.iter().any(|name| touches(target, name)) {
             return Ok(());
         }

@@ -2,9 +2,8 @@
 //! a few random moments the leader falls to the bottom. A bug that needs `d` ordering constraints is
 //! then met with a probability that depends on `d`, not on how long the run is.
 
-use std::collections::BTreeMap;
-
 use crate::values::rng::Rng;
+use crate::values::sorted_map::SortedMap;
 
 /// How many orderings a run is expected to decide; the change points fall among the first so many.
 const HORIZON: u32 = 64;
@@ -12,7 +11,7 @@ const HORIZON: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Pct {
     rng: Rng,
-    priorities: BTreeMap<u32, u32>,
+    priorities: SortedMap<u32, u32>,
     changes: Vec<u32>,
     decided: u32,
     floor: u32,
@@ -22,7 +21,7 @@ impl Pct {
     pub fn new(mut rng: Rng, depth: u32) -> Pct {
         let changes = (0..depth).map(|_| rng.below(HORIZON)).collect();
         // Priorities are drawn above the floor; a leader that falls goes below all of them.
-        Pct { rng, priorities: BTreeMap::new(), changes, decided: 0, floor: 1 << 16 }
+        Pct { rng, priorities: SortedMap::new(), changes, decided: 0, floor: 1 << 16 }
     }
 
     /// The index of the flow that goes first.

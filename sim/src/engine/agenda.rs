@@ -1,10 +1,9 @@
 //! The agenda: the events to come in a run, ordered by time and then by when they were scheduled.
 
-use std::collections::BTreeMap;
-
 use crate::engine::ids::{CallId, EndId, HostId, TaskId};
 use crate::services::queue::{BatchResult, QueueId};
 use crate::services::workflow::Engine;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// An event on the agenda.
@@ -66,7 +65,7 @@ pub(crate) struct Agenda {
     /// The next events, the latest first.
     near: Vec<Entry>,
     /// All others, each later than the near ones.
-    far: BTreeMap<(Time, u64), Scheduled>,
+    far: SortedMap<(Time, u64), Scheduled>,
     scheduled: u64,
 }
 

@@ -1,13 +1,14 @@
 //! Connections in pairs of ends: WebSockets, as a Worker makes them, and bodies that are streamed. Each end is
 //! somewhere: with the host that made it, on its way in a response, or with the host that has received that.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
 use crate::engine::ids::{CallId, EndId, HostId, StubId, TaskId};
 use crate::protocol::frame::Frame;
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 #[derive(Debug)]
@@ -55,7 +56,7 @@ pub(crate) type AutoResponse = (Arc<str>, Arc<str>);
 pub(crate) struct Connections {
     ends: Vec<End>,
     /// By object.
-    pub auto_responses: BTreeMap<u16, AutoResponse>,
+    pub auto_responses: SortedMap<u16, AutoResponse>,
 }
 
 impl Connections {

@@ -157,7 +157,7 @@ mod tests {
     fn a_name_that_is_removed_hides_no_other() {
         let name = |n: usize| Arc::<str>::from(format!("classify/{n}"));
         let mut known = HostIndex::default();
-        let mut present = std::collections::BTreeSet::new();
+        let mut present = crate::values::sorted_set::SortedSet::new();
         for step in 0..1_000_usize {
             // Crowded enough that names are in the slots of others.
             let n = mix(step as u64) as usize % 300;

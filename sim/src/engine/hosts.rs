@@ -1,6 +1,5 @@
 //! All hosts of a run, and what can become one: classes of objects and bodies of workflows.
 
-use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use crate::engine::host_index::HostIndex;
 use crate::engine::ids::HostId;
 use crate::protocol::object::ObjectId;
 use crate::scenario::ClientRequest;
+use crate::values::sorted_map::SortedMap;
 
 /// How many hosts there is room for at first: enough for an ordinary run.
 const ROOM: usize = 32;
@@ -18,9 +18,9 @@ pub(crate) struct Hosts {
     hosts: Vec<Host>,
     by_name: HostIndex,
     /// The hosts of objects by the digits of their ids.
-    by_object_id: BTreeMap<Arc<str>, HostId>,
-    pub classes: BTreeMap<Arc<str>, Rc<ObjectClass>>,
-    pub workflow_bodies: BTreeMap<Arc<str>, WorkflowBody>,
+    by_object_id: SortedMap<Arc<str>, HostId>,
+    pub classes: SortedMap<Arc<str>, Rc<ObjectClass>>,
+    pub workflow_bodies: SortedMap<Arc<str>, WorkflowBody>,
     /// The numbers of hosts that are gone, in a world that runs for long.
     gone: Vec<HostId>,
 }
@@ -30,9 +30,9 @@ impl Default for Hosts {
         Hosts {
             hosts: Vec::with_capacity(ROOM),
             by_name: HostIndex::default(),
-            by_object_id: BTreeMap::new(),
-            classes: BTreeMap::new(),
-            workflow_bodies: BTreeMap::new(),
+            by_object_id: SortedMap::new(),
+            classes: SortedMap::new(),
+            workflow_bodies: SortedMap::new(),
             gone: Vec::new(),
         }
     }

@@ -1,6 +1,5 @@
 //! Invocations of handlers on Workers: the background work that each has to wait for, and what ends with it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::num::NonZeroU32;
 use std::pin::Pin;
@@ -14,6 +13,8 @@ use crate::engine::world::State;
 use crate::protocol::outcome::Error;
 use crate::protocol::trace::EventKind;
 use crate::values::count::count;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 
 /// Work that was given to `wait_until`.
 pub(crate) type Background = JoinHandle<Result<(), Error>>;
@@ -26,11 +27,11 @@ const TOO_LONG: &str = "waitUntil() tasks did not complete within the allowed ti
 #[derive(Default)]
 pub(crate) struct Invocations {
     count: u32,
-    background: BTreeMap<u32, Vec<Background>>,
+    background: SortedMap<u32, Vec<Background>>,
     /// The answers that are still being sent: bodies that are streamed, and WebSockets.
-    answering: BTreeMap<u32, Vec<Background>>,
+    answering: SortedMap<u32, Vec<Background>>,
     /// The invocations that have spawned work which ends with them.
-    spawning: BTreeSet<u32>,
+    spawning: SortedSet<u32>,
     /// The handlers that are done, and wait until nothing is left that can run without waiting.
     leaving: Vec<TaskId>,
 }

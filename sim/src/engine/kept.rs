@@ -1,6 +1,5 @@
 //! What of a running cloud has to be written down after each tick, and how it is put back.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::host::Host;
@@ -11,6 +10,7 @@ use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
 use crate::services::r2::Part;
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// A row of what a cloud keeps: it replaces the one of the same kind and key.
@@ -270,7 +270,7 @@ impl State {
             let log = format!("object/{}", object_key(&self.hosts.object(host).id));
             (Turn { log, did: json(&turn) }, Place::Object(host))
         });
-        let mut heavy = BTreeMap::new();
+        let mut heavy = SortedMap::new();
         for (turn, place) in commits.chain(turns) {
             if live.logs.grew(&turn.log, turn.did.len()) {
                 heavy.insert(turn.log.clone(), place);

@@ -1,7 +1,7 @@
 //! What a cloud has that runs on the wall clock instead of in a simulation: randomness of its own, and a memory of what
 //! changed and is not written down yet.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,21 +17,23 @@ use crate::services::storage::Redo;
 use crate::services::workflow;
 use crate::values::body::told;
 use crate::values::rng::Rng;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 pub(crate) struct Live {
     /// Seeded by the operating system; what it draws is never repeated.
     pub rng: Rng,
     /// The parts of R2 that have changed.
-    pub parts: BTreeSet<Part>,
+    pub parts: SortedSet<Part>,
     /// What the turns of objects did.
     pub turns: Vec<(HostId, ObjectTurn)>,
     /// How much there is to do again at a start.
     pub logs: Logs,
     /// Objects whose alarm may have changed.
-    pub alarms: BTreeSet<HostId>,
+    pub alarms: SortedSet<HostId>,
     /// The alarms as they are written down.
-    pub kept_alarms: BTreeMap<HostId, String>,
+    pub kept_alarms: SortedMap<HostId, String>,
     /// The names of hosts whose instance has ended; another instance may have them.
     pub ended: Vec<String>,
     /// Calls that nobody waits for any more, since the last changes were taken.
@@ -47,7 +49,7 @@ pub(crate) struct Live {
     /// Requests to hosts outside that wait to be sent; none when the world outside is a simulated one.
     pub outside: Option<Vec<Outbound>>,
     /// Those of them that are still on their way here and want an encrypted connection.
-    pub secure: BTreeSet<CallId>,
+    pub secure: SortedSet<CallId>,
     pub flaw: Option<Flaw>,
     /// How many changes have been taken that were not empty.
     pub taken: u64,
@@ -68,11 +70,11 @@ impl Live {
     pub fn new(entropy: u64, tells: bool, flaw: Option<Flaw>) -> Live {
         Live {
             rng: Rng::new(entropy),
-            parts: BTreeSet::new(),
+            parts: SortedSet::new(),
             turns: Vec::new(),
             logs: Logs::default(),
-            alarms: BTreeSet::new(),
-            kept_alarms: BTreeMap::new(),
+            alarms: SortedSet::new(),
+            kept_alarms: SortedMap::new(),
             ended: Vec::new(),
             over: Vec::new(),
             told: 0,
@@ -80,7 +82,7 @@ impl Live {
             tells,
             inferences: None,
             outside: None,
-            secure: BTreeSet::new(),
+            secure: SortedSet::new(),
             flaw,
             taken: 0,
             leaving: VecDeque::new(),

@@ -1,9 +1,9 @@
 //! How much there is to do again at a start: the log of each database, and what it weighs against the last image.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::ids::HostId;
+use crate::values::sorted_map::SortedMap;
 
 /// A log of fewer bytes is rather done again.
 const LEAST: u64 = 4_096;
@@ -14,7 +14,7 @@ const TOIL: u64 = 4;
 
 /// How much each database takes that has been written to.
 #[derive(Debug, Default)]
-pub(crate) struct Logs(BTreeMap<String, Weight>);
+pub(crate) struct Logs(SortedMap<String, Weight>);
 
 #[derive(Debug, Default)]
 struct Weight {

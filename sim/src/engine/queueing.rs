@@ -1,13 +1,12 @@
 //! The consumers of queues, and what is on the agenda for them.
 
-use std::collections::BTreeMap;
-
 use crate::engine::ids::HostId;
 use crate::services::queue::QueueId;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 pub(crate) struct Queueing {
-    consumers: BTreeMap<QueueId, Consumer>,
+    consumers: SortedMap<QueueId, Consumer>,
     /// When the leases are looked at next.
     expiry_scheduled: Time,
 }
@@ -22,7 +21,7 @@ struct Consumer {
 
 impl Default for Queueing {
     fn default() -> Queueing {
-        Queueing { consumers: BTreeMap::new(), expiry_scheduled: Time::NEVER }
+        Queueing { consumers: SortedMap::new(), expiry_scheduled: Time::NEVER }
     }
 }
 

@@ -3,7 +3,6 @@
 //! A log is what was done to one database since its last image. When it outweighs the image, another image takes the
 //! place of both. So a start takes as long as the state is large, and each write pays for its share of an image.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +14,8 @@ use crate::engine::restore::RestoreError;
 use crate::engine::world::State;
 use crate::services::sqlite::Whole;
 use crate::services::storage::Beside;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 
 /// From this size on the pages of a database have a file of their own.
 const LARGE: u64 = 64 * 1024;
@@ -28,7 +29,7 @@ struct ObjectImage {
 
 impl State {
     /// Takes an image of each database whose log is heavy. Its turns are among the changes already, and left out again.
-    pub fn take_images(&mut self, heavy: BTreeMap<String, Place>, changes: &mut Changes) {
+    pub fn take_images(&mut self, heavy: SortedMap<String, Place>, changes: &mut Changes) {
         for (log, place) in heavy {
             // An object in the middle of a turn has to wait for its next one.
             let Some(bytes) = self.bytes_of(&place) else { continue };
@@ -42,7 +43,7 @@ impl State {
             let file = file.map(|(number, _)| number);
             changes.images.push(Image { log, beside, pages, file });
         }
-        let replaced: BTreeSet<&str> = changes.images.iter().map(|image| &*image.log).collect();
+        let replaced: SortedSet<&str> = changes.images.iter().map(|image| &*image.log).collect();
         if !replaced.is_empty() {
             changes.turns.retain(|turn| !replaced.contains(&*turn.log));
         }

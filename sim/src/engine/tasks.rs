@@ -1,6 +1,6 @@
 //! All tasks of a run, with what each needs to be polled and the queue of those that are ready.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -8,6 +8,7 @@ use std::task::{Context, Waker};
 use crate::engine::ids::{CallId, GateId, HostId, TaskId};
 use crate::engine::task::{Task, TaskWaker, Waits, Woken, Work};
 use crate::values::push_in_place::push_in_place;
+use crate::values::sorted_map::SortedMap;
 
 /// How many tasks there is room for at first: enough for an ordinary run.
 const ROOM: usize = 192;
@@ -25,7 +26,7 @@ pub(crate) struct Tasks {
     /// have ended.
     on_host: Vec<Vec<TaskId>>,
     /// The wakers of combinators that poll a part of a task; they are woken with the task.
-    parts: BTreeMap<TaskId, Vec<Waker>>,
+    parts: SortedMap<TaskId, Vec<Waker>>,
     /// The tasks to be polled. `State::admit` decides which tasks enter.
     pub ready: VecDeque<TaskId>,
     #[expect(clippy::vec_box, reason = "they move from list to poll and back, one word each")]
@@ -46,7 +47,7 @@ impl Default for Tasks {
             futures: Vec::with_capacity(ROOM),
             wakers: Vec::with_capacity(ROOM),
             on_host: Vec::new(),
-            parts: BTreeMap::new(),
+            parts: SortedMap::new(),
             ready: VecDeque::new(),
             spare_wakers: Vec::new(),
             current: None,

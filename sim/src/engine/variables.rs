@@ -1,8 +1,9 @@
 //! Variables and secrets: text that a deployment gives to the application.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+
+use crate::values::sorted_map::SortedMap;
 
 /// A secret. Neither `{}` nor `{:?}` shows it, and it cannot be serialized: it gets into a history only
 /// if the application sends what [`Secret::expose`] returns.
@@ -50,8 +51,8 @@ impl fmt::Debug for Secret {
 /// What the deployment has set.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    plain: BTreeMap<Arc<str>, Arc<str>>,
-    secret: BTreeMap<Arc<str>, Secret>,
+    plain: SortedMap<Arc<str>, Arc<str>>,
+    secret: SortedMap<Arc<str>, Secret>,
 }
 
 impl Variables {

@@ -111,7 +111,8 @@ impl Serialize for Headers {
 
 impl<'de> Deserialize<'de> for Headers {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Headers, D::Error> {
-        let pairs = std::collections::BTreeMap::<String, String>::deserialize(deserializer)?;
+        let pairs =
+            crate::values::sorted_map::SortedMap::<String, String>::deserialize(deserializer)?;
         Ok(pairs.into_iter().collect())
     }
 }

@@ -211,13 +211,14 @@ mod tests {
 
     #[test]
     fn every_call_has_a_name_of_its_own() {
-        let names: std::collections::BTreeSet<_> = OpCode::all().map(OpCode::name).collect();
+        let names: crate::values::sorted_set::SortedSet<_> =
+            OpCode::all().map(OpCode::name).collect();
         assert_eq!(names.len(), OpCode::all().count());
     }
 
     #[test]
     fn sites_that_differ_in_any_part_have_different_keys() {
-        let mut keys = std::collections::BTreeSet::new();
+        let mut keys = crate::values::sorted_set::SortedSet::new();
         for kind in ChoiceKind::ALL {
             for host in ["a", "b"] {
                 for op in [OpCode::NONE, OpCode(1), OpCode(2)] {

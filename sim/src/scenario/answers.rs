@@ -2,7 +2,6 @@
 //! member `id` in the answer to the request that is named `order`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::protocol::http::{Request, Response};
 use crate::scenario::{ClientRequest, limits};
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 
 /// How many references of a request are filled in. Each reads an answer, and puts up to 8 kB in its place.
 const REFERENCES_MAX: usize = 100;
@@ -92,7 +92,7 @@ fn member<'a>(value: &'a RawValue, step: &str) -> Option<&'a RawValue> {
         let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
         return items.get(step.parse::<usize>().ok()?).copied();
     }
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).ok()?;
+    let members: SortedMap<String, &RawValue> = serde_json::from_str(text).ok()?;
     members.get(step).copied()
 }
 
@@ -110,7 +110,7 @@ fn steps(path: &str) -> Vec<&str> {
 
 /// The answers that requests with names have had.
 #[derive(Clone, Debug, Default)]
-pub struct Answers(BTreeMap<Arc<str>, Option<Response>>);
+pub struct Answers(SortedMap<Arc<str>, Option<Response>>);
 
 impl Answers {
     /// None has come to any of these requests.

@@ -8,7 +8,6 @@ mod told;
 pub(crate) mod words;
 mod write;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -20,6 +19,7 @@ use crate::choices::tape::Tape;
 use crate::protocol::trace::TraceHash;
 use crate::scenario::{Scenario, limits};
 use crate::values::body::{Body, BodySource};
+use crate::values::sorted_map::SortedMap;
 
 /// A story: which system, what is sent to it, what goes wrong, what must come of it.
 ///
@@ -174,7 +174,7 @@ pub struct ScriptFile {
     pub script: Script,
     file: String,
     text: String,
-    places: BTreeMap<ScriptPlace, Range<usize>>,
+    places: SortedMap<ScriptPlace, Range<usize>>,
     /// The `on` of each fault, in the order of the file.
     fault_targets: Vec<String>,
     /// The requests whose bodies are named and have no bytes yet.

@@ -20,7 +20,6 @@
 mod legacy;
 mod twins;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::run::Run;
@@ -29,6 +28,7 @@ use crate::protocol::site::Site;
 use crate::scenario::Scenario;
 use crate::search::reduce::legacy::legacies;
 use crate::search::reduce::twins::Twins;
+use crate::values::sorted_map::SortedMap;
 
 /// One more deviation: a draw, as an index, and its value.
 pub(super) type Choice = (usize, u32);
@@ -39,7 +39,7 @@ pub(super) struct Reduction {
     faults: FaultSet,
     clients: Vec<Arc<str>>,
     /// What the runs that were varied have offered, by what they leave and tell.
-    offered: BTreeMap<u64, Vec<Offer>>,
+    offered: SortedMap<u64, Vec<Offer>>,
 }
 
 /// How often each choice was open behind the last deviation of a run, at each moment of its legacy.
@@ -48,7 +48,7 @@ struct Offer {
     /// What the run had spent. It stands only for runs that have as little left to spend.
     deviations: usize,
     crashes: u32,
-    turns: BTreeMap<(Site, u64), u32>,
+    turns: SortedMap<(Site, u64), u32>,
 }
 
 impl Reduction {
@@ -59,7 +59,7 @@ impl Reduction {
                 clients.push(request.from.clone());
             }
         }
-        Reduction { faults: scenario.drawn_faults, clients, offered: BTreeMap::new() }
+        Reduction { faults: scenario.drawn_faults, clients, offered: SortedMap::new() }
     }
 
     /// The deviations from a run that are worth playing, among those behind draw `from`.
@@ -86,14 +86,14 @@ impl Reduction {
         let crashes = run.crashes;
         let like =
             known.iter().filter(|offer| offer.deviations <= deviations && offer.crashes <= crashes);
-        let mut offered: BTreeMap<&(Site, u64), u32> = BTreeMap::new();
+        let mut offered: SortedMap<&(Site, u64), u32> = SortedMap::new();
         for (site, &turns) in like.flat_map(|offer| &offer.turns) {
             let most = offered.entry(site).or_default();
             *most = turns.max(*most);
         }
         // A choice is the same only if what was left and told before it is. Among those that are, the last turns of one
         // run are the last of the other: it does the same to the end.
-        let mut turns: BTreeMap<(Site, u64), u32> = BTreeMap::new();
+        let mut turns: SortedMap<(Site, u64), u32> = SortedMap::new();
         let mut fresh = Vec::with_capacity(run.draws.len() - from);
         for draw in run.draws[from..].iter().rev() {
             let site = (draw.site(run.trace.actors()), legacies[draw.after as usize]);

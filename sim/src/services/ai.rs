@@ -6,7 +6,6 @@
 
 mod error;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -17,6 +16,7 @@ pub use error::{Error, transient_errors};
 use crate::values::body::Body;
 use crate::values::call::{Call, CallClass};
 use crate::values::hash::StableHasher;
+use crate::values::sorted_map::SortedMap;
 
 /// The model that is simulated.
 pub const RESNET_50: &str = "@cf/microsoft/resnet-50";
@@ -131,7 +131,7 @@ pub struct Ai {
     name: Option<Arc<str>>,
     classifier: Classifier,
     /// Inference is memoised by content: in a storm the same picture is classified many times.
-    known: BTreeMap<Body, Result<Vec<Label>, Error>>,
+    known: SortedMap<Body, Result<Vec<Label>, Error>>,
     /// Whether pictures are forgotten when they are answered, in a process that runs for long.
     forgets: bool,
 }
@@ -139,7 +139,7 @@ pub struct Ai {
 impl Ai {
     /// A service that classifies with `classifier`, by its name.
     pub fn new(name: &str, classifier: Classifier) -> Ai {
-        Ai { name: Some(name.into()), classifier, known: BTreeMap::new(), forgets: false }
+        Ai { name: Some(name.into()), classifier, known: SortedMap::new(), forgets: false }
     }
 
     /// What the classifier is called; nothing for the stand-in, which answers by content alone.
@@ -193,7 +193,7 @@ impl Ai {
 impl Default for Ai {
     fn default() -> Ai {
         let classifier: Classifier = Arc::new(|image| Ok(by_content(image)));
-        Ai { name: None, classifier, known: BTreeMap::new(), forgets: false }
+        Ai { name: None, classifier, known: SortedMap::new(), forgets: false }
     }
 }
 

@@ -11,12 +11,12 @@ mod op;
 mod reply;
 mod store;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::services::sqlite::{ResultSet, RowChange, Value};
 use crate::values::hash::StableHasher;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 use store::Store;
 
@@ -48,7 +48,7 @@ pub use reply::{Answer, D1Result, Meta, Reply};
 /// ```
 #[derive(Debug, Default)]
 pub struct D1 {
-    databases: BTreeMap<Arc<str>, Store>,
+    databases: SortedMap<Arc<str>, Store>,
     /// Whether the databases are those of a process that runs for long.
     lasting: bool,
 }

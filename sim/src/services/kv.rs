@@ -11,10 +11,10 @@ mod limits;
 mod namespace;
 mod op;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 use namespace::Namespace;
 
@@ -48,7 +48,7 @@ pub use op::{CALLS, Entry, ListOptions, Listed, Listing, Op, PutOptions, Reply};
 /// ```
 #[derive(Debug, Default)]
 pub struct Kv {
-    namespaces: BTreeMap<Arc<str>, Namespace>,
+    namespaces: SortedMap<Arc<str>, Namespace>,
 }
 
 /// There is a namespace of this name already.

@@ -6,12 +6,12 @@
 //! result that never comes is a lease that ends: see [`Queues::expire`]. Where the local emulator
 //! differs from production's documentation, [`Options`] names the difference.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::values::shelf::Shelf;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 mod backlog;
@@ -63,7 +63,7 @@ pub use op::{
 #[derive(Clone, Debug, Default)]
 pub struct Queues {
     backlogs: Vec<Backlog>,
-    names: BTreeMap<Arc<str>, QueueId>,
+    names: SortedMap<Arc<str>, QueueId>,
     messages: u64,
     batches: u64,
     /// What retention took since the last report.

@@ -22,13 +22,13 @@ mod range;
 mod reply;
 mod rule;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::values::shelf::Shelf;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 use bucket::{Bucket, Turn};
 use ids::Ids;
@@ -71,7 +71,7 @@ pub const ACCOUNT: &str = "7468756e6465726865616420636c6f75";
 /// ```
 #[derive(Debug, Default)]
 pub struct R2 {
-    buckets: BTreeMap<Arc<str>, Bucket>,
+    buckets: SortedMap<Arc<str>, Bucket>,
     ids: Ids,
     /// Where large bodies are, in a process that runs for long.
     shelf: Option<Rc<dyn Shelf>>,
@@ -177,7 +177,7 @@ impl R2 {
 }
 
 fn dispatch(
-    buckets: &mut BTreeMap<Arc<str>, Bucket>,
+    buckets: &mut SortedMap<Arc<str>, Bucket>,
     turn: &mut Turn<'_>,
     op: &Op,
 ) -> Result<Reply, Error> {

@@ -11,11 +11,11 @@ mod image;
 mod kv;
 mod redo;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::services::sqlite::{Database, RowChange, Value};
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 pub use cursor::SqlCursor;
@@ -51,7 +51,7 @@ pub(crate) use redo::Redo;
 #[derive(Debug)]
 pub struct Storage {
     db: Database,
-    kv: BTreeMap<Arc<str>, Body>,
+    kv: SortedMap<Arc<str>, Body>,
     alarm: Option<Time>,
     /// Whether the alarm was set or deleted since [`Storage::watch_alarm`].
     alarm_touched: bool,
@@ -95,7 +95,7 @@ impl Storage {
     pub fn new(seed: u64) -> Storage {
         Storage {
             db: Database::open(seed),
-            kv: BTreeMap::new(),
+            kv: SortedMap::new(),
             alarm: None,
             alarm_touched: false,
             undo: Vec::new(),

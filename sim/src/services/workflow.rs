@@ -7,9 +7,9 @@
 //! Where the local emulator differs from production's documentation, [`Options`] names the
 //! difference.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 mod anomaly;
@@ -76,7 +76,7 @@ pub use step_error::StepError;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Workflows {
-    workflows: BTreeMap<Arc<str>, Instances>,
+    workflows: SortedMap<Arc<str>, Instances>,
     numbers: Numbers,
 }
 

@@ -1,10 +1,9 @@
 //! The workflow: a group of guests checks out together. Pure: a state and an input go in, what follows
 //! from them comes out.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
+use thunderhead_sim::SortedMap;
 use thunderhead_stream::{Direction, Kind, NewMessage};
 
 /// Where a group stands; what the stream says, and nothing else.
@@ -17,7 +16,7 @@ pub enum Group {
     /// Some guests are still to be heard of.
     Pending {
         /// Every guest of the group.
-        guests: BTreeMap<String, Guest>,
+        guests: SortedMap<String, Guest>,
     },
     /// Everybody has left.
     Completed,
@@ -98,7 +97,7 @@ pub fn decide(group: &Group, input: &Input) -> Vec<Output> {
 }
 
 /// What follows when one more guest is heard of: something only if it was the last one.
-fn heard_of(guests: &BTreeMap<String, Guest>, guest: &str, left: bool) -> Vec<Output> {
+fn heard_of(guests: &SortedMap<String, Guest>, guest: &str, left: bool) -> Vec<Output> {
     let waiting = |(_, state): &(&String, &Guest)| **state == Guest::Pending;
     let mut others = guests.iter().filter(|(name, _)| *name != guest);
     if guests.get(guest) != Some(&Guest::Pending) || others.any(|other| waiting(&other)) {

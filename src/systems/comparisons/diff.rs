@@ -190,7 +190,7 @@ mod tests {
         (100u16..600, headers, hops, "/[a-c]", any::<bool>(), 0u64..5_000, "[a-b]{0,2}").prop_map(
             |(status, headers, hops, landing, secure, total_ms, body)| SignalEnvelope {
                 status,
-                headers,
+                headers: headers.into_iter().collect(),
                 redirects: hops.into_iter().map(|(status, to)| Redirect { status, to }).collect(),
                 routing: Routing { final_url: String::new(), landing, secure },
                 timing: Timing { total_ms },

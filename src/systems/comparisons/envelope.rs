@@ -1,10 +1,8 @@
 //! What a probe saw: the facts about one environment that a comparison is made of.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use thunderhead_sim::{Headers, hex};
+use thunderhead_sim::{Headers, SortedMap, hex};
 
 /// The signals of one environment, as they are stored and compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +10,7 @@ pub struct SignalEnvelope {
     /// The status of the last answer.
     pub status: u16,
     /// The headers of the last answer, by name in lower case.
-    pub headers: BTreeMap<String, String>,
+    pub headers: SortedMap<String, String>,
     /// The redirects on the way there.
     pub redirects: Vec<Redirect>,
     /// Where the way ended.
@@ -72,7 +70,7 @@ impl BodyFacts {
 }
 
 /// The headers of an answer that are kept, by name in lower case.
-pub fn kept_headers(headers: &Headers) -> BTreeMap<String, String> {
+pub fn kept_headers(headers: &Headers) -> SortedMap<String, String> {
     let kept = headers.iter().take(HEADERS_MAX);
     kept.map(|(name, value)| (clipped(name).into(), clipped(value).into())).collect()
 }

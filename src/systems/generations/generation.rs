@@ -6,13 +6,14 @@
 //! the platform drops one that fails too often, and one that dies with the turn that set it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
 use thunderhead_sim::queue::{MessageBody, MessageSendRequest};
-use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, ObjectState, Time, methods};
+use thunderhead_sim::{
+    AlarmInfo, Body, DurableObject, Env, Error, ObjectState, SortedSet, Time, methods,
+};
 
 use super::library;
 use super::mistakes;
@@ -40,7 +41,7 @@ pub struct Generation {
     pub(super) env: Env,
     pub(super) store: Store,
     /// The tasks that are being worked on.
-    pub(super) working: Rc<RefCell<BTreeSet<u32>>>,
+    pub(super) working: Rc<RefCell<SortedSet<u32>>>,
     /// Whether the end is being written.
     ending: Rc<Cell<bool>>,
 }

@@ -2,13 +2,12 @@
 //! back early, late, twice, never and about strangers, and with results that change and whose addresses expire.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value as Json;
-use thunderhead_sim::{Cloud, Env, Error, Request, Response, StableHasher, Time};
+use thunderhead_sim::{Cloud, Env, Error, Request, Response, SortedMap, StableHasher, Time};
 
 use super::made::Made;
 use super::names::PROVIDER;
@@ -35,7 +34,7 @@ const STRANGER: &str = "00000000-0000-7000-8000-000000000000";
 /// - `GET /results/UUID?until=TIME` → the bytes or a range of them; 410 when that time has passed
 #[derive(Clone, Debug, Default)]
 pub struct Provider {
-    jobs: Rc<RefCell<BTreeMap<String, Job>>>,
+    jobs: Rc<RefCell<SortedMap<String, Job>>>,
     /// Whether it takes a job on again whose name it knows.
     forgetful: bool,
 }

@@ -1,13 +1,12 @@
 //! What an object remembers of its generation: the request, where it stands, and a task for each
 //! artifact. Every change is made within one turn, so it is kept or lost as a whole.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use thunderhead_sim::{Body, Env, Error, ObjectStorage, Time};
+use thunderhead_sim::{Body, Env, Error, ObjectStorage, SortedSet, Time};
 
 use super::copy::Copy;
 use super::mistakes;
@@ -58,7 +57,7 @@ struct Flat {
     model: String,
     input: Json,
     count: u32,
-    tags: BTreeSet<String>,
+    tags: SortedSet<String>,
     timeout_seconds: Option<u64>,
     client: String,
     created_at: Time,

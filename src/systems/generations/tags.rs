@@ -1,10 +1,8 @@
 //! The tags of an artifact, which clients set, replace and remove. Every change is one transaction, so nobody sees half
 //! of it, and may be made again.
 
-use std::collections::BTreeSet;
-
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Env, Error, Request, Response};
+use thunderhead_sim::{Env, Error, Request, Response, SortedSet};
 
 use super::library;
 use super::mistakes;
@@ -26,7 +24,7 @@ pub enum Wanted {
     /// `GET` → 200, a list.
     List,
     /// `PUT` with a list → 204, the tags are those.
-    Replace(BTreeSet<String>),
+    Replace(SortedSet<String>),
     /// `PUT ?tag=TAG` → 204, the tag is there.
     Add(String),
     /// `DELETE ?tag=TAG` → 204, the tag is not there.
@@ -87,7 +85,7 @@ async fn change(env: &Env, sql: &str, tag: &str, artifact: &str) -> Result<(), E
     db.prepare(sql).bind(vec![tag.into(), artifact.into()]).run().await.map(|_| ())
 }
 
-async fn replace(env: &Env, artifact: &str, tags: &BTreeSet<String>) -> Result<(), Error> {
+async fn replace(env: &Env, artifact: &str, tags: &SortedSet<String>) -> Result<(), Error> {
     let db = env.d1(LIBRARY);
     let id: Value = artifact.into();
     let clear = db.prepare(CLEAR).bind(vec![id.clone()]);
@@ -118,9 +116,9 @@ mod tests {
     #[test]
     fn tags_are_listed_replaced_added_and_removed() {
         assert_eq!(read("GET", "", ""), Ok(Wanted::List));
-        let both = BTreeSet::from(["cats".to_string(), "rain".into()]);
+        let both = SortedSet::from(["cats".to_string(), "rain".into()]);
         assert_eq!(read("PUT", "", r#"["rain","cats","rain"]"#), Ok(Wanted::Replace(both)));
-        assert_eq!(read("PUT", "", "[]"), Ok(Wanted::Replace(BTreeSet::new())));
+        assert_eq!(read("PUT", "", "[]"), Ok(Wanted::Replace(SortedSet::new())));
         assert_eq!(read("PUT", "?tag=two%20words", ""), Ok(Wanted::Add("two words".into())));
         assert_eq!(read("DELETE", "?tag=cats", ""), Ok(Wanted::Remove("cats".into())));
     }

@@ -1,9 +1,8 @@
 //! What travels between client, worker, object and provider, as JSON.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
+use thunderhead_sim::SortedSet;
 
 /// How many artifacts one request may ask for.
 const COUNT_MAX: u32 = 8;
@@ -27,7 +26,7 @@ pub struct Wanted {
     #[serde(default = "one")]
     pub count: u32,
     #[serde(default)]
-    pub tags: BTreeSet<String>,
+    pub tags: SortedSet<String>,
     /// The client's own name for this request: asked again under the same name, it is the same.
     pub idempotency_key: Option<String>,
     /// How long it may take; what a model of its kind usually gets when not said.
@@ -94,7 +93,7 @@ pub struct Create {
     pub model: String,
     pub input: Json,
     pub count: u32,
-    pub tags: BTreeSet<String>,
+    pub tags: SortedSet<String>,
     pub timeout_seconds: Option<u64>,
     /// Whose it is.
     pub client: String,

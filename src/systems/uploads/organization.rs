@@ -10,7 +10,6 @@ mod termination;
 mod tracking;
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use serde_json::json;
 use thunderhead_sim::agents::{self, Agent, Report, RunWorkflowOptions};
@@ -18,7 +17,7 @@ use thunderhead_sim::ai::Score;
 use thunderhead_sim::r2::Date;
 use thunderhead_sim::sqlite::Value;
 use thunderhead_sim::workflow::{InstanceStatus, Status as Instance};
-use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState};
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, SortedMap};
 
 use super::ledger::{ClassificationResult, Ledger, UploadStatus, list};
 use super::messages::{Message, Progress};
@@ -42,7 +41,7 @@ pub struct Organization<L> {
     env: Env,
     ledger: L,
     /// How many looks at each name have been applied in this life.
-    applied: RefCell<BTreeMap<String, u64>>,
+    applied: RefCell<SortedMap<String, u64>>,
 }
 
 impl<L: Ledger> DurableObject for Organization<L> {

@@ -2,14 +2,13 @@
 //!
 //! Who asks is in the path, as `?as=USER@ORGANISATION`: it stands for a session that was checked.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::queue::MessageBody;
 use thunderhead_sim::r2::HttpMetadata;
 use thunderhead_sim::r2::limits::MAX_KEY_BYTES;
-use thunderhead_sim::{Env, Error, Request, Response};
+use thunderhead_sim::{Env, Error, Request, Response, SortedSet};
 
 use super::mistakes;
 use super::names::{AGENT, BUCKET, OPERATOR, QUEUE, key, parse_key};
@@ -112,7 +111,7 @@ async fn operate(env: &Env, path: &str, request: &Request) -> Result<Response, E
 /// lost on the way comes back: notifications that never came, dead letters that were given up.
 async fn reconcile(env: &Env, organisation: &str) -> Result<Response, Error> {
     let prefix = key(organisation, "");
-    let mut names = BTreeSet::new();
+    let mut names = SortedSet::new();
     let mut cursor: Option<Arc<str>> = None;
     loop {
         let bucket = env.bucket(BUCKET);

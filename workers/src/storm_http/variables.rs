@@ -1,8 +1,8 @@
 //! `@name = value`, and what `{{name}}` means.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
+use thunderhead_sim::SortedMap;
 use thunderhead_sim::answers::Reference;
 
 use super::StormHttpError;
@@ -16,8 +16,8 @@ pub fn variable(line: &str) -> Option<(&str, &str)> {
 }
 
 /// The variables of a file, which may be made of those before them.
-pub fn variables(text: &str) -> BTreeMap<&str, String> {
-    let mut variables = BTreeMap::new();
+pub fn variables(text: &str) -> SortedMap<&str, String> {
+    let mut variables = SortedMap::new();
     for (at, line) in text.lines().enumerate() {
         if let Some((name, value)) = variable(line) {
             let value =
@@ -31,7 +31,7 @@ pub fn variables(text: &str) -> BTreeMap<&str, String> {
 /// A line with the values of its variables.
 pub fn filled<'a>(
     line: &'a str,
-    variables: &BTreeMap<&str, String>,
+    variables: &SortedMap<&str, String>,
     at: usize,
 ) -> Result<Cow<'a, str>, StormHttpError> {
     let mut out = String::new();

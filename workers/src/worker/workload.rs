@@ -1,10 +1,9 @@
 //! What is sent to a Worker: the requests of its files as they are written, or drawn from them.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use thunderhead_sim::{ClientRequest, Request, Rng, Time, answers};
+use thunderhead_sim::{ClientRequest, Request, Rng, SortedMap, SortedSet, Time, answers};
 
 use super::Worker;
 use crate::cron::{Cron, DUE, SCHEDULED, path, trigger};
@@ -85,7 +84,7 @@ impl Worker {
             .filter(|sent| sent.request.method == SCHEDULED)
             .map(|sent| trigger(&sent.request.path))
             .collect();
-        let all: BTreeSet<&String> = played.iter().chain(&self.triggers).collect();
+        let all: SortedSet<&String> = played.iter().chain(&self.triggers).collect();
         requests.extend(all.into_iter().map(|cron| self.firing(cron, last + AFTERWARDS)));
         set_due_times(&mut requests);
         requests
@@ -102,7 +101,7 @@ impl Worker {
         let as_written = (2..=MOST).contains(&all) && rng.below(2) == 0;
         let count = if as_written { all } else { 1 + rng.below(MOST) };
         let mut at = Time::ZERO;
-        let mut drawn = Drawn { worker: self, requests: Vec::new(), latest: BTreeMap::new() };
+        let mut drawn = Drawn { worker: self, requests: Vec::new(), latest: SortedMap::new() };
         for turn in 0..count {
             let entry =
                 &self.storm.entries[if as_written { turn } else { rng.below(all) } as usize];
@@ -153,7 +152,7 @@ struct Drawn<'a> {
     worker: &'a Worker,
     requests: Vec<ClientRequest>,
     /// The last request of each name in the file, by the name that it has here.
-    latest: BTreeMap<&'a str, String>,
+    latest: SortedMap<&'a str, String>,
 }
 
 impl<'a> Drawn<'a> {
@@ -161,7 +160,7 @@ impl<'a> Drawn<'a> {
     fn add(&mut self, entry: &'a Entry, at: Time) {
         let entries = &self.worker.storm.entries;
         let place = |name: &String| entries.iter().position(|e| e.name.as_ref() == Some(name));
-        let mut needed: BTreeSet<usize> = BTreeSet::new();
+        let mut needed: SortedSet<usize> = SortedSet::new();
         let mut uses: Vec<&String> = entry.uses.iter().collect();
         while let Some(used) = uses.pop() {
             let missing = place(used).filter(|_| !self.latest.contains_key(&**used));
@@ -207,7 +206,7 @@ impl<'a> Drawn<'a> {
 /// Says of each firing of a trigger when it was due, as the platform does. No two were due at the same time, although a
 /// late one may come together with the next.
 fn set_due_times(requests: &mut [ClientRequest]) {
-    let mut latest: BTreeMap<String, u64> = BTreeMap::new();
+    let mut latest: SortedMap<String, u64> = SortedMap::new();
     for sent in requests.iter_mut().filter(|sent| sent.request.method == SCHEDULED) {
         let path = sent.request.path.to_string();
         let Some(cron) = Cron::parse(&trigger(&path)) else { continue };

@@ -1,17 +1,17 @@
 //! A Worker in a text, played in the calm.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thunderhead_props::history::{exchanges, streamed};
 use thunderhead_sim::{
-    ClientRequest, End, EventKind, Reply, Response, Run, Scenario, Source, Tape, Time, simulate,
+    ClientRequest, End, EventKind, Reply, Response, Run, Scenario, SortedMap, Source, Tape, Time,
+    simulate,
 };
 use thunderhead_workers::{App, Config, Files};
 
 /// A Worker of one module.
 pub fn load(config: &str, source: &str) -> Result<Arc<App>, String> {
-    let files = Files::Memory(BTreeMap::from([("index.js".to_string(), source.to_string())]));
+    let files = Files::Memory(SortedMap::from([("index.js".to_string(), source.to_string())]));
     let config =
         Config::parse("wrangler.json", &format!("{{ \"main\": \"index.js\", {config} }}"))?;
     App::new(config, files).map(Arc::new)

@@ -1,6 +1,6 @@
 //! What the database holds, rebuilt from the facts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use super::facts::{Change, Fact, Message, facts};
 use crate::promises::Reading;
@@ -9,21 +9,21 @@ use crate::promises::Reading;
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     /// The messages of each workflow, in the order in which they came.
-    pub streams: BTreeMap<&'a str, Vec<Message<'a>>>,
+    pub streams: SortedMap<&'a str, Vec<Message<'a>>>,
     /// The state beside each stream.
-    pub states: BTreeMap<&'a str, (i64, &'a str)>,
+    pub states: SortedMap<&'a str, (i64, &'a str)>,
     /// The outcomes of each command, by message id.
-    pub effects: BTreeMap<&'a str, Vec<&'a str>>,
+    pub effects: SortedMap<&'a str, Vec<&'a str>>,
     /// Where each guest stands.
-    pub guests: BTreeMap<&'a str, &'a str>,
+    pub guests: SortedMap<&'a str, &'a str>,
     /// The commands that are set aside.
-    pub parked: BTreeSet<(&'a str, i64)>,
+    pub parked: SortedSet<(&'a str, i64)>,
     /// Commands of which an event in the stream says that they were executed.
-    executed: BTreeSet<(&'a str, i64)>,
+    executed: SortedSet<(&'a str, i64)>,
     /// Every command, and whom it is about.
-    commands: BTreeMap<&'a str, String>,
+    commands: SortedMap<&'a str, String>,
     /// Commands whose guest was seen to have left, or to be held, since they were appended.
-    granted: BTreeSet<&'a str>,
+    granted: SortedSet<&'a str>,
 }
 
 impl<'a> Contents<'a> {

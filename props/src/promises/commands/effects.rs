@@ -1,6 +1,6 @@
 //! Every command takes effect, and once.
 
-use std::collections::BTreeMap;
+use thunderhead_sim::SortedMap;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, facts};
@@ -38,7 +38,7 @@ fn none_lost(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn none_twice(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut first = BTreeMap::new();
+    let mut first = SortedMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
         for change in changes.iter() {

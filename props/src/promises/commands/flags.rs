@@ -1,6 +1,6 @@
 //! Streams have no gaps, and a message changes only by its flag, once.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, Message, facts};
@@ -54,7 +54,7 @@ fn altered(was: Message, is: Message) -> Option<String> {
 
 fn dense(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut ids = BTreeSet::new();
+    let mut ids = SortedSet::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
         for change in changes.iter() {

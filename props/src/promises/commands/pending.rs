@@ -1,8 +1,7 @@
 //! Questions for pending commands are answered exactly.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
+use thunderhead_sim::SortedMap;
 
 use super::contents::Contents;
 use super::facts::{Fact, facts};
@@ -29,7 +28,7 @@ type Places = Vec<(String, i64)>;
 fn exact(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // Each open question, and every answer that was right since it was asked.
-    let mut asked: BTreeMap<u32, (Question, Vec<Places>)> = BTreeMap::new();
+    let mut asked: SortedMap<u32, (Question, Vec<Places>)> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {

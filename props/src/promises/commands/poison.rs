@@ -1,6 +1,6 @@
 //! Commands that cannot be carried out are set aside, and hold up no other.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, facts};
@@ -46,7 +46,7 @@ fn holds_up_nobody(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn alone_is_parked(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut poison = BTreeSet::new();
+    let mut poison = SortedSet::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
         for change in changes.iter().copied() {

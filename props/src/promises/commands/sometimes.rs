@@ -1,6 +1,6 @@
 //! What a search must have seen, or it proves little.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, facts};
@@ -101,7 +101,7 @@ fn parked(trace: &Reading<'_>) -> bool {
 }
 
 fn brought_back(trace: &Reading<'_>) -> bool {
-    let mut parked = BTreeSet::new();
+    let mut parked = SortedSet::new();
     for change in changes(trace) {
         if let Change::Delivery { command, is: Some(is), .. } = change
             && is.parked
@@ -120,7 +120,7 @@ fn stays(trace: &Reading<'_>) -> bool {
 
 fn died_between(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
-    let mut leases = std::collections::BTreeMap::new();
+    let mut leases = thunderhead_sim::SortedMap::new();
     for (_, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {
@@ -151,7 +151,7 @@ fn many(trace: &Reading<'_>) -> bool {
         Change::Delivery { is: Some(is), .. } => is.leased_by,
         _ => None,
     });
-    leased.collect::<BTreeSet<_>>().len() >= 4
+    leased.collect::<SortedSet<_>>().len() >= 4
 }
 
 fn changes<'a>(trace: &Reading<'a>) -> impl Iterator<Item = Change<'a>> {

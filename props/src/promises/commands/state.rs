@@ -1,8 +1,7 @@
 //! The state beside a stream is what its messages make.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value;
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Change, Fact, facts};
@@ -19,11 +18,11 @@ pub static LIVE: Promise = Promise::always_shared(
 fn live(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The group that each open question is about, and how long its stream was when it came.
-    let mut asked: BTreeMap<u32, (&str, i64)> = BTreeMap::new();
+    let mut asked: SortedMap<u32, (&str, i64)> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Rows(changes) => {
-                let mut touched = BTreeSet::new();
+                let mut touched = SortedSet::new();
                 for change in changes.iter() {
                     if let Change::Message(_, Some(message)) = change {
                         touched.insert(message.workflow);

@@ -1,6 +1,6 @@
 //! A guest's stay ends once, by a check-out of that stay.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::facts::{Change, Fact, facts};
 use crate::promise::{Finding, Promise};
@@ -13,7 +13,7 @@ pub static END_ONCE: Promise = Promise::always_shared(
 );
 
 fn end_once(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut ended = BTreeSet::new();
+    let mut ended = SortedSet::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(changes) = fact else { continue };
         // What a transaction does to guests follows from its check-outs, in whatever order it has written them.

@@ -1,8 +1,6 @@
 //! Answers are true.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::{Response, Trace};
+use thunderhead_sim::{Response, SortedMap, SortedSet, Trace};
 
 use super::contents::Statuses;
 use super::facts::{Fact, facts};
@@ -17,14 +15,14 @@ pub static TRUE: Promise = Promise::always(
 /// A question that is being answered: about whom, and what has been true since it came.
 struct Question<'a> {
     id: &'a str,
-    true_meanwhile: BTreeSet<&'a str>,
+    true_meanwhile: SortedSet<&'a str>,
 }
 
 const ABSENT: &str = "not there";
 
 fn answers_are_true(trace: &Trace) -> Result<(), Finding> {
     let mut statuses = Statuses::default();
-    let mut questions: BTreeMap<u32, Question> = BTreeMap::new();
+    let mut questions: SortedMap<u32, Question> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Rows { changes, .. } => {
@@ -38,7 +36,7 @@ fn answers_are_true(trace: &Trace) -> Result<(), Finding> {
                 if let Some(id) = path.filter(|_| &*request.method == "GET") {
                     // A question that arrives twice has one number, and an answer does not say which
                     // of the two it is to: what has been true since the first counts for both.
-                    let new = || Question { id, true_meanwhile: BTreeSet::new() };
+                    let new = || Question { id, true_meanwhile: SortedSet::new() };
                     questions.entry(call).or_insert_with(new).learn(&statuses);
                 }
             }

@@ -1,8 +1,7 @@
 //! What the pairs keep, rebuilt from the facts.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
+use thunderhead_sim::SortedMap;
 use thunderhead_sim::sqlite::{RowChange, Value};
 
 use super::facts::comparison;
@@ -12,7 +11,7 @@ const KEEP: usize = 50;
 
 /// The status of every comparison that is kept, as changes follow each other.
 #[derive(Debug, Default)]
-pub struct Statuses<'a>(BTreeMap<&'a str, &'a str>);
+pub struct Statuses<'a>(SortedMap<&'a str, &'a str>);
 
 impl<'a> Statuses<'a> {
     /// Learns from a change.
@@ -39,7 +38,7 @@ impl<'a> Statuses<'a> {
 
 /// Which comparison a result is of. Results are told apart by their explanations, of which no two are alike.
 #[derive(Debug, Default)]
-pub struct Results<'a>(BTreeMap<String, &'a str>);
+pub struct Results<'a>(SortedMap<String, &'a str>);
 
 impl<'a> Results<'a> {
     /// Learns from a change.
@@ -59,7 +58,7 @@ impl<'a> Results<'a> {
 
 /// How many comparisons each pair keeps, as far as it has been told.
 #[derive(Debug, Default)]
-pub struct Keeps<'a>(BTreeMap<&'a str, usize>);
+pub struct Keeps<'a>(SortedMap<&'a str, usize>);
 
 impl<'a> Keeps<'a> {
     /// Learns from a change at a store.

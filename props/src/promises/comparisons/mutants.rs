@@ -1,11 +1,10 @@
 //! Histories of comparisons, written by hand.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
 use thunderhead_sim::sqlite::{Row, RowChange, Value};
-use thunderhead_sim::{Event, EventKind, Op, Reply, Request, Response, Time, Trace};
+use thunderhead_sim::{Event, EventKind, Op, Reply, Request, Response, SortedMap, Time, Trace};
 
 /// The pair that a story is about.
 pub const PAIR: (&str, &str) = ("https://l.example/", "https://r.example/");
@@ -26,14 +25,14 @@ pub fn id(n: u32) -> String {
 /// A history made by hand. The first entry of a trace has index 0.
 pub struct Story {
     trace: Trace,
-    rows: BTreeMap<String, Row>,
+    rows: SortedMap<String, Row>,
     elsewhere: bool,
 }
 
 impl Default for Story {
     fn default() -> Story {
         let trace = Trace::new(ACTORS.map(Arc::from).into());
-        Story { trace, rows: BTreeMap::new(), elsewhere: false }
+        Story { trace, rows: SortedMap::new(), elsewhere: false }
     }
 }
 
@@ -187,7 +186,7 @@ impl Story {
 
 /// Changes of rows that are kept as one.
 pub struct Turn {
-    rows: BTreeMap<String, Row>,
+    rows: SortedMap<String, Row>,
     changes: Vec<RowChange>,
 }
 

@@ -1,9 +1,7 @@
 //! A history is in its order.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value;
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, SortedSet, Trace};
 
 use super::contents::Results;
 use super::facts::{Fact, comparison, facts};
@@ -16,9 +14,9 @@ pub static NEWEST_FIRST: Promise = Promise::always(
 );
 
 fn newest_first(trace: &Trace) -> Result<(), Finding> {
-    let mut created: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut created: SortedMap<&str, usize> = SortedMap::new();
     let mut results = Results::default();
-    let mut asked = BTreeSet::new();
+    let mut asked = SortedSet::new();
     for (at, fact) in facts(trace) {
         let told = match fact {
             Fact::Rows { changes, .. } => {

@@ -1,8 +1,6 @@
 //! Pairs are apart: none reads or changes what belongs to another.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, Trace};
 
 use super::contents::Results;
 use super::facts::{Fact, comparison, facts, key_of};
@@ -15,10 +13,10 @@ pub static APART: Promise = Promise::always(
 );
 
 fn apart(trace: &Trace) -> Result<(), Finding> {
-    let mut at_store = BTreeMap::new();
-    let mut first = BTreeMap::new();
-    let mut of_key = BTreeMap::new();
-    let mut key_of_pair = BTreeMap::new();
+    let mut at_store = SortedMap::new();
+    let mut first = SortedMap::new();
+    let mut of_key = SortedMap::new();
+    let mut key_of_pair = SortedMap::new();
     let mut results = Results::default();
     for (at, fact) in facts(trace) {
         match fact {

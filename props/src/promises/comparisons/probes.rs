@@ -1,8 +1,6 @@
 //! Each side of a comparison has its probe.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, Trace};
 
 use super::contents::Statuses;
 use super::facts::{comparison, probe, rows};
@@ -16,7 +14,7 @@ pub static ONE_PER_SIDE: Promise = Promise::always(
 
 fn one_per_side(trace: &Trace) -> Result<(), Finding> {
     let mut statuses = Statuses::default();
-    let mut probes: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut probes: SortedMap<(&str, &str), usize> = SortedMap::new();
     for (at, _, changes) in rows(trace) {
         let mut completed = Vec::new();
         for change in changes {

@@ -1,8 +1,6 @@
 //! A request makes one comparison, however often it is sent.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::{Request, Response, Trace};
+use thunderhead_sim::{Request, Response, SortedMap, SortedSet, Trace};
 
 use super::facts::{Fact, comparison, facts};
 use crate::promise::{Finding, Promise};
@@ -15,11 +13,11 @@ pub static ONE_PER_REQUEST: Promise = Promise::always(
 );
 
 fn one_per_request(trace: &Trace) -> Result<(), Finding> {
-    let mut asked: BTreeMap<u32, &Request> = BTreeMap::new();
+    let mut asked: SortedMap<u32, &Request> = SortedMap::new();
     let mut requests = Requests::default();
-    let mut answers: BTreeMap<&Request, String> = BTreeMap::new();
-    let mut created = BTreeSet::new();
-    let mut of_pair: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut answers: SortedMap<&Request, String> = SortedMap::new();
+    let mut created = SortedSet::new();
+    let mut of_pair: SortedMap<(&str, &str), usize> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Asked { call, request } if is_compare(request) => {
@@ -63,8 +61,8 @@ fn one_per_request(trace: &Trace) -> Result<(), Finding> {
 /// The requests for comparisons that came, each once, however often it was sent.
 #[derive(Default)]
 struct Requests<'a> {
-    all: BTreeSet<&'a Request>,
-    by_pair: BTreeMap<(String, String), usize>,
+    all: SortedSet<&'a Request>,
+    by_pair: SortedMap<(String, String), usize>,
 }
 
 impl<'a> Requests<'a> {

@@ -1,8 +1,6 @@
 //! A pair keeps its newest comparisons, and no more than it should.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, SortedSet, Trace};
 
 use super::contents::Keeps;
 use super::facts::{comparison, key_of, rows};
@@ -19,12 +17,12 @@ pub static NEWEST: Promise = Promise::always(
 struct Ring<'a> {
     /// All that were ever created, in their order.
     created: Vec<&'a str>,
-    kept: BTreeSet<&'a str>,
+    kept: SortedSet<&'a str>,
     key: &'a str,
 }
 
 fn newest(trace: &Trace) -> Result<(), Finding> {
-    let mut rings: BTreeMap<(&str, &str), Ring> = BTreeMap::new();
+    let mut rings: SortedMap<(&str, &str), Ring> = SortedMap::new();
     let mut keeps = Keeps::default();
     for (at, store, changes) in rows(trace) {
         for change in changes {
@@ -63,7 +61,7 @@ fn newest(trace: &Trace) -> Result<(), Finding> {
 
 /// Nothing goes unless there are enough newer ones.
 fn too_few(trace: &Trace) -> Result<(), Finding> {
-    let mut created: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut created: SortedMap<(&str, &str), Vec<&str>> = SortedMap::new();
     let mut keeps = Keeps::default();
     for (at, store, changes) in rows(trace) {
         for change in changes {

@@ -1,10 +1,8 @@
 //! Settings are changed by those who may.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::Value;
-use thunderhead_sim::{Request, Trace};
+use thunderhead_sim::{Request, SortedMap, SortedSet, Trace};
 
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
@@ -20,8 +18,8 @@ const OPERATOR: &str = "Bearer a-token-of-operators";
 const MEMBER: &str = "Bearer a-token-of-members";
 
 fn by_operators(trace: &Trace) -> Result<(), Finding> {
-    let mut allowed = BTreeSet::new();
-    let mut asked = BTreeMap::new();
+    let mut allowed = SortedSet::new();
+    let mut asked = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Asked { call, request } if is_setting(request) => {

@@ -1,8 +1,6 @@
 //! What a search must have seen, or it proves little.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, SortedSet, Trace};
 
 use super::facts::{Comparison, Fact, comparison, facts, rows};
 use crate::promise::Promise;
@@ -82,7 +80,7 @@ fn evicted_running(trace: &Trace) -> bool {
 }
 
 fn asked_too_late(trace: &Trace) -> bool {
-    let (mut gone, mut asked) = (BTreeSet::new(), BTreeMap::new());
+    let (mut gone, mut asked) = (SortedSet::new(), SortedMap::new());
     facts(trace).any(|(_, fact)| {
         match fact {
             Fact::Rows { changes, .. } => {
@@ -105,7 +103,7 @@ fn asked_too_late(trace: &Trace) -> bool {
 }
 
 fn answered_again(trace: &Trace) -> bool {
-    let mut requests = BTreeSet::new();
+    let mut requests = SortedSet::new();
     facts(trace).any(|(_, fact)| match fact {
         Fact::Asked { request, .. } => &*request.method == "POST" && !requests.insert(request),
         _ => false,
@@ -113,7 +111,7 @@ fn answered_again(trace: &Trace) -> bool {
 }
 
 fn saved_again(trace: &Trace) -> bool {
-    let mut saved = BTreeSet::new();
+    let mut saved = SortedSet::new();
     facts(trace).any(|(_, fact)| match fact {
         Fact::Called { method: "saveProbe", args } => !saved.insert(args),
         _ => false,

@@ -1,9 +1,7 @@
 //! A step that is done again leaves no trace of that, and a diff depends on nothing but its envelopes.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
-use thunderhead_sim::Trace;
+use thunderhead_sim::{SortedMap, Trace};
 
 use super::facts::{comparison, probe, rows};
 use crate::promise::{Finding, Promise};
@@ -21,7 +19,7 @@ pub static PURE: Promise = Promise::always(
 );
 
 fn unseen(trace: &Trace) -> Result<(), Finding> {
-    let mut first = BTreeMap::new();
+    let mut first = SortedMap::new();
     for (at, _, changes) in rows(trace) {
         for change in changes {
             if let Some((Some(gone), None)) = comparison(change) {
@@ -40,8 +38,8 @@ fn unseen(trace: &Trace) -> Result<(), Finding> {
 }
 
 fn pure(trace: &Trace) -> Result<(), Finding> {
-    let mut envelopes: BTreeMap<(&str, &str), &str> = BTreeMap::new();
-    let mut diffs: BTreeMap<(&str, &str), Value> = BTreeMap::new();
+    let mut envelopes: SortedMap<(&str, &str), &str> = SortedMap::new();
+    let mut diffs: SortedMap<(&str, &str), Value> = SortedMap::new();
     for (at, _, changes) in rows(trace) {
         for change in changes {
             if let Some((_, Some(saved))) = probe(change) {

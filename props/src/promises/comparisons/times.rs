@@ -13,7 +13,7 @@ pub static TRUE: Promise = Promise::always(
 );
 
 fn times_are_true(trace: &Trace) -> Result<(), Finding> {
-    let mut began = std::collections::BTreeMap::new();
+    let mut began = thunderhead_sim::SortedMap::new();
     for (at, _, changes) in rows(trace) {
         let now = i64::try_from(trace.events()[at].at.unix_ms()).unwrap_or(i64::MAX);
         let check =

@@ -1,8 +1,6 @@
 //! What clients, subscribers and the provider are told.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Request;
+use thunderhead_sim::{Request, SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, client_of, facts, given, json};
@@ -41,7 +39,7 @@ pub static TOLD: Promise = Promise::always_shared(
 );
 
 fn one_per_key(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut ids: BTreeMap<(Option<&str>, String), String> = BTreeMap::new();
+    let mut ids: SortedMap<(Option<&str>, String), String> = SortedMap::new();
     for given in given(trace) {
         let Some(key) = given.wanted["idempotencyKey"].as_str() else { continue };
         let first = ids.entry((given.client, key.into())).or_insert_with(|| given.id.clone());
@@ -62,7 +60,7 @@ fn asks_about(request: &Request) -> Option<&str> {
 fn known(trace: &Reading<'_>) -> Result<(), Finding> {
     let given = given(trace);
     // A question that arrives twice is judged by what was so when it first came.
-    let mut asked: BTreeMap<u32, Option<&str>> = BTreeMap::new();
+    let mut asked: SortedMap<u32, Option<&str>> = SortedMap::new();
     for (event, _, fact) in facts(trace) {
         match fact {
             Fact::Asked { call, request } => {
@@ -87,8 +85,8 @@ fn forward(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The final status of each generation that a client has seen, and what was known when a
     // question came.
-    let mut ended: BTreeMap<&str, String> = BTreeMap::new();
-    let mut asked: BTreeMap<u32, (&str, Option<String>)> = BTreeMap::new();
+    let mut ended: SortedMap<&str, String> = SortedMap::new();
+    let mut asked: SortedMap<u32, (&str, Option<String>)> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         match fact {
@@ -120,9 +118,9 @@ fn forward(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn strangers(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut created = BTreeSet::new();
+    let mut created = SortedSet::new();
     // A webhook that arrives twice is judged by what was so when it first came.
-    let mut asked: BTreeMap<u32, Option<(&str, &str)>> = BTreeMap::new();
+    let mut asked: SortedMap<u32, Option<(&str, &str)>> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         match fact {

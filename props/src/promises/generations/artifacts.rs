@@ -1,9 +1,8 @@
 //! What becomes of artifacts: each has its bytes, none is left over, none is paid for twice or lost.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use thunderhead_sim::Time;
+use thunderhead_sim::{SortedMap, SortedSet, Time};
 
 use super::contents::Contents;
 use super::copies::Versions;
@@ -59,8 +58,8 @@ const FETCHED: Duration = Duration::from_secs(20 * 60);
 
 fn has_its_bytes(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut artifact_of: BTreeMap<&str, &str> = BTreeMap::new();
-    let mut made: BTreeMap<&str, Versions<'_>> = BTreeMap::new();
+    let mut artifact_of: SortedMap<&str, &str> = SortedMap::new();
+    let mut made: SortedMap<&str, Versions<'_>> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         let touched: Vec<&str> = match &fact {
@@ -116,9 +115,9 @@ fn nothing_left_over(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 fn paid_once(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut jobs: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut charged = BTreeSet::new();
+    let mut counts: SortedMap<&str, u64> = SortedMap::new();
+    let mut jobs: SortedMap<&str, usize> = SortedMap::new();
+    let mut charged = SortedSet::new();
     for (event, _, fact) in facts(trace) {
         match fact {
             Fact::Created { generation, args } => {
@@ -148,7 +147,7 @@ fn kept(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut calm = Time::ZERO;
     let mut charged = Vec::new();
     // When the time of each generation is up. One that ends before has heard of all its jobs.
-    let mut deadlines: BTreeMap<&str, Time> = BTreeMap::new();
+    let mut deadlines: SortedMap<&str, Time> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         match fact {
             Fact::Created { generation, args } => {
@@ -173,8 +172,8 @@ fn kept(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn tried(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
-    let mut asked: BTreeMap<&str, (Time, usize)> = BTreeMap::new();
-    let mut taken: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut asked: SortedMap<&str, (Time, usize)> = SortedMap::new();
+    let mut taken: SortedMap<&str, SortedSet<&str>> = SortedMap::new();
     for (_, at, fact) in facts(trace) {
         match fact {
             Fact::Created { generation, args } => {
@@ -190,7 +189,7 @@ fn tried(trace: &Reading<'_>) -> Result<(), Finding> {
     }
     for (id, (up, count)) in asked {
         let ended = contents.generations.get(id).is_some_and(|row| row.at < up);
-        let taken = taken.get(id).map_or(0, BTreeSet::len);
+        let taken = taken.get(id).map_or(0, SortedSet::len);
         if ended && taken < count {
             let message = format!("{id} is over, and jobs were taken on for {taken} of {count}");
             return Err(Finding::missing(message));
@@ -200,7 +199,7 @@ fn tried(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 fn apart(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut owner: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut owner: SortedMap<&str, &str> = SortedMap::new();
     for (event, _, fact) in facts(trace) {
         let claims: Vec<(&str, &str)> = match &fact {
             Fact::Accepted(job) => vec![(job.artifact, job.generation)],

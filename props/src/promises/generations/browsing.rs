@@ -1,9 +1,7 @@
 //! The library, page by page.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Value as Json;
-use thunderhead_sim::Request;
+use thunderhead_sim::{Request, SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts, is_asked, json};
@@ -20,10 +18,10 @@ pub static COMPLETE: Promise = Promise::always_shared(
 #[derive(Clone)]
 struct Page {
     /// What was there to be found since the first of them was asked for, all the while and at some time.
-    always: BTreeSet<String>,
-    ever: BTreeSet<String>,
+    always: SortedSet<String>,
+    ever: SortedSet<String>,
     /// What was on them.
-    seen: BTreeSet<String>,
+    seen: SortedSet<String>,
 }
 
 /// What a request for a page asks for: all but the page.
@@ -48,7 +46,7 @@ impl Filter {
     }
 
     /// What there is to be found now.
-    fn found(&self, contents: &Contents<'_>) -> BTreeSet<String> {
+    fn found(&self, contents: &Contents<'_>) -> SortedSet<String> {
         let tagged = |ids: &[&str]| {
             let has = |id: &&str| {
                 let tags = contents.tags.get(*id);
@@ -76,8 +74,8 @@ fn complete(trace: &Reading<'_>) -> Result<(), Finding> {
     }
     let mut contents = Contents::default();
     // The pages that are being looked for, with their filters, and those that were answered, by filter and cursor.
-    let mut asked: BTreeMap<u32, (Filter, Page)> = BTreeMap::new();
-    let mut answered: BTreeMap<(Filter, String), Page> = BTreeMap::new();
+    let mut asked: SortedMap<u32, (Filter, Page)> = SortedMap::new();
+    let mut answered: SortedMap<(Filter, String), Page> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         match fact {
@@ -95,7 +93,7 @@ fn complete(trace: &Reading<'_>) -> Result<(), Finding> {
                 let begun = match request.query("cursor") {
                     None => {
                         let found = filter.found(&contents);
-                        Some(Page { always: found.clone(), ever: found, seen: BTreeSet::new() })
+                        Some(Page { always: found.clone(), ever: found, seen: SortedSet::new() })
                     }
                     // A cursor that nobody was given begins nothing.
                     Some(cursor) => answered.get(&(filter.clone(), cursor)).cloned(),

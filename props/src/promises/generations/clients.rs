@@ -1,9 +1,7 @@
 //! Who sees and pays for what.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
-use thunderhead_sim::{Request, Response};
+use thunderhead_sim::{Request, Response, SortedMap};
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts, given, is_asked, json};
@@ -24,7 +22,7 @@ pub static PAYS_FOR_ITS_OWN: Promise = Promise::always_shared(
 
 fn own_alone(trace: &Reading<'_>) -> Result<(), Finding> {
     // Whose each generation is.
-    let mut owners: BTreeMap<String, Option<&str>> = BTreeMap::new();
+    let mut owners: SortedMap<String, Option<&str>> = SortedMap::new();
     for given in given(trace) {
         let first = *owners.entry(given.id.clone()).or_insert(given.client);
         if first != given.client {
@@ -33,7 +31,7 @@ fn own_alone(trace: &Reading<'_>) -> Result<(), Finding> {
         }
     }
     let mut contents = Contents::default();
-    let mut asked: BTreeMap<u32, &Request> = BTreeMap::new();
+    let mut asked: SortedMap<u32, &Request> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         match fact {
@@ -56,7 +54,7 @@ fn own_alone(trace: &Reading<'_>) -> Result<(), Finding> {
 fn wrong(
     request: &Request,
     response: &Response,
-    owners: &BTreeMap<String, Option<&'static str>>,
+    owners: &SortedMap<String, Option<&'static str>>,
     contents: &Contents<'_>,
 ) -> Option<String> {
     let client = client_of(request);
@@ -87,7 +85,7 @@ fn pays_for_its_own(trace: &Reading<'_>) -> Result<(), Finding> {
         return Ok(());
     }
     let mut contents = Contents::default();
-    let mut asked: BTreeMap<u32, (&str, i64)> = BTreeMap::new();
+    let mut asked: SortedMap<u32, (&str, i64)> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         let spent = |client: &str| -> i64 {

@@ -1,9 +1,7 @@
 //! What the library and the bucket hold, rebuilt from the facts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::sqlite::{RowChange, Value};
-use thunderhead_sim::{Body, Time};
+use thunderhead_sim::{Body, SortedMap, SortedSet, Time};
 
 use super::facts::{Fact, after, before, facts};
 use crate::promises::Reading;
@@ -11,18 +9,18 @@ use crate::promises::Reading;
 /// What the library and the bucket hold, as changes follow each other.
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
-    pub generations: BTreeMap<&'a str, Generation<'a>>,
+    pub generations: SortedMap<&'a str, Generation<'a>>,
     /// The generation of each artifact.
-    pub artifacts: BTreeMap<&'a str, &'a str>,
+    pub artifacts: SortedMap<&'a str, &'a str>,
     /// The client of each generation and of each artifact, where the tables have one.
-    pub clients: BTreeMap<&'a str, &'a str>,
+    pub clients: SortedMap<&'a str, &'a str>,
     /// The tags of each generation and of each artifact.
-    pub tags: BTreeMap<&'a str, BTreeSet<&'a str>>,
-    pub bucket: BTreeMap<&'a str, Body>,
+    pub tags: SortedMap<&'a str, SortedSet<&'a str>>,
+    pub bucket: SortedMap<&'a str, Body>,
     /// The ETag of each artifact that is in the bucket.
-    pub etags: BTreeMap<&'a str, &'a str>,
+    pub etags: SortedMap<&'a str, &'a str>,
     /// The parts of each upload, by their numbers.
-    parts: BTreeMap<(&'a str, i64), &'a Body>,
+    parts: SortedMap<(&'a str, i64), &'a Body>,
 }
 
 /// A generation as its row has it.

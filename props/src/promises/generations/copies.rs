@@ -1,8 +1,6 @@
 //! How results get into the bucket: one part after the other, all of one version, in uploads that come to an end.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::{Body, EventKind, Response};
+use thunderhead_sim::{Body, EventKind, Response, SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, facts_of};
@@ -52,7 +50,7 @@ fn in_parts(trace: &Reading<'_>) -> Result<(), Finding> {
 /// An upload whose id is lost on its way is R2's own to end, after seven days: no binding lists uploads. So is one whose
 /// object dies in the turn in which it hears of it, because what that turn has written down is lost.
 fn none_left_open(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut open: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    let mut open: SortedMap<&str, (usize, &str)> = SortedMap::new();
     let heard =
         |kind: &EventKind| matches!(kind, EventKind::Effect { .. } | EventKind::Return { .. });
     for (event, fact) in facts_of(trace, heard) {
@@ -92,8 +90,8 @@ fn several_parts(trace: &Reading<'_>) -> bool {
 }
 
 fn changed(trace: &Reading<'_>) -> bool {
-    let mut artifacts = BTreeMap::new();
-    let mut changed = BTreeSet::new();
+    let mut artifacts = SortedMap::new();
+    let mut changed = SortedSet::new();
     let told = |kind: &EventKind| matches!(kind, EventKind::Log { .. } | EventKind::End { .. });
     for (_, fact) in facts_of(trace, told) {
         match fact {
@@ -108,7 +106,7 @@ fn changed(trace: &Reading<'_>) -> bool {
 }
 
 /// Whether one of these artifacts is in the library in the end.
-fn is_some_shown(trace: &Reading<'_>, artifacts: &BTreeSet<&str>) -> bool {
+fn is_some_shown(trace: &Reading<'_>, artifacts: &SortedSet<&str>) -> bool {
     !artifacts.is_empty() && {
         let contents = Contents::at_the_end(trace);
         artifacts.iter().any(|artifact| contents.artifacts.contains_key(artifact))
@@ -117,13 +115,13 @@ fn is_some_shown(trace: &Reading<'_>, artifacts: &BTreeSet<&str>) -> bool {
 
 /// What the provider has handed out of one artifact.
 #[derive(Debug, Default)]
-pub struct Versions<'a>(BTreeMap<&'a str, Version<'a>>);
+pub struct Versions<'a>(SortedMap<&'a str, Version<'a>>);
 
 /// The parts of one version that were handed out, by where they begin.
 #[derive(Debug, Default)]
 struct Version<'a> {
     size: usize,
-    parts: BTreeMap<usize, &'a Body>,
+    parts: SortedMap<usize, &'a Body>,
 }
 
 impl<'a> Versions<'a> {

@@ -1,11 +1,10 @@
 //! How a generation ends: once, in time, counted right, with its tags, and for good.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value as Json;
 use thunderhead_sim::sqlite::RowChange;
-use thunderhead_sim::{Body, Time};
+use thunderhead_sim::{Body, SortedSet, Time};
 
 use super::contents::Contents;
 use super::facts::{Fact, Given, facts, generation_of, given};
@@ -137,10 +136,10 @@ fn is_final(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn tagged(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
-    let none = BTreeSet::new();
+    let none = SortedSet::new();
     for given in given(trace) {
         let asked = given.wanted["tags"].as_array().into_iter().flatten();
-        let asked: BTreeSet<&str> = asked.filter_map(Json::as_str).collect();
+        let asked: SortedSet<&str> = asked.filter_map(Json::as_str).collect();
         let has = contents.tags.get(&*given.id).unwrap_or(&none);
         if contents.generations.contains_key(&*given.id) && *has != asked {
             let message = format!("{} has {}; {}", given.id, tags(has), asked_for(&asked));
@@ -150,7 +149,7 @@ fn tagged(trace: &Reading<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-fn tags(tags: &BTreeSet<&str>) -> String {
+fn tags(tags: &SortedSet<&str>) -> String {
     match tags.len() {
         0 => "no tags".into(),
         1 => format!("the tag {}", listed(tags)),
@@ -158,7 +157,7 @@ fn tags(tags: &BTreeSet<&str>) -> String {
     }
 }
 
-fn asked_for(tags: &BTreeSet<&str>) -> String {
+fn asked_for(tags: &SortedSet<&str>) -> String {
     match tags.len() {
         0 => "none were asked for".into(),
         1 => format!("{} was asked for", listed(tags)),
@@ -166,7 +165,7 @@ fn asked_for(tags: &BTreeSet<&str>) -> String {
     }
 }
 
-fn listed(tags: &BTreeSet<&str>) -> String {
+fn listed(tags: &SortedSet<&str>) -> String {
     let tags: Vec<&str> = tags.iter().copied().collect();
     tags.join(", ")
 }

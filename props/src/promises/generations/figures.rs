@@ -1,8 +1,7 @@
 //! How large artifacts are, and what they cost.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::sqlite::{RowChange, Value};
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use super::facts::{Fact, Figures, after, facts};
 use crate::promise::{Finding, Promise};
@@ -16,8 +15,8 @@ pub static THE_PROVIDERS: Promise = Promise::always_shared(
 
 fn the_providers(trace: &Reading<'_>) -> Result<(), Finding> {
     // What the provider has said of each artifact, and what each artifact and each generation cost.
-    let mut said: BTreeMap<&str, BTreeSet<Figures>> = BTreeMap::new();
-    let mut costs: BTreeMap<&str, (&str, i64)> = BTreeMap::new();
+    let mut said: SortedMap<&str, SortedSet<Figures>> = SortedMap::new();
+    let mut costs: SortedMap<&str, (&str, i64)> = SortedMap::new();
     for (event, _, fact) in facts(trace) {
         let changes = match fact {
             Fact::Charged(job, figures) => {

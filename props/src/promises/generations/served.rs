@@ -1,8 +1,6 @@
 //! Artifacts that clients fetch.
 
-use std::collections::BTreeMap;
-
-use thunderhead_sim::{Body, Request, Response};
+use thunderhead_sim::{Body, Request, Response, SortedMap};
 
 use super::contents::Contents;
 use super::facts::{Fact, client_of, facts};
@@ -19,7 +17,7 @@ pub static AS_IT_IS: Promise = Promise::always_shared(
 fn as_it_is(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // A request that arrives twice is judged by what was so when it first came.
-    let mut asked: BTreeMap<u32, (&str, bool, &Request)> = BTreeMap::new();
+    let mut asked: SortedMap<u32, (&str, bool, &Request)> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         match fact {

@@ -1,8 +1,6 @@
 //! What a search must have seen, or it proves little.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Body;
+use thunderhead_sim::{Body, SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::ends::deadline;
@@ -132,7 +130,7 @@ fn timed_out(trace: &Reading<'_>) -> bool {
 
 fn retried(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
-    let mut tasks = BTreeSet::new();
+    let mut tasks = SortedSet::new();
     facts(trace).any(|(.., fact)| match fact {
         Fact::Accepted(job) => {
             let made = contents.artifacts.contains_key(job.artifact);
@@ -144,7 +142,7 @@ fn retried(trace: &Reading<'_>) -> bool {
 
 fn expired(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
-    let mut artifacts = BTreeMap::new();
+    let mut artifacts = SortedMap::new();
     facts(trace).any(|(.., fact)| match fact {
         Fact::Accepted(job) => {
             artifacts.insert(job.task, job.artifact);
@@ -158,7 +156,7 @@ fn expired(trace: &Reading<'_>) -> bool {
 }
 
 fn overtaken(trace: &Reading<'_>) -> bool {
-    let (mut open, mut asked) = (BTreeMap::new(), BTreeMap::new());
+    let (mut open, mut asked) = (SortedMap::new(), SortedMap::new());
     facts(trace).any(|(.., fact)| match fact {
         Fact::Submitting { call, job } => {
             open.insert(call, task_of(job));
@@ -185,7 +183,7 @@ fn task_of(body: &Body) -> String {
 }
 
 fn stray(trace: &Reading<'_>, status: u16) -> bool {
-    let mut asked = BTreeSet::new();
+    let mut asked = SortedSet::new();
     facts(trace).any(|(.., fact)| match fact {
         Fact::Asked { call, request } if request.path.starts_with("/webhook") => {
             asked.insert(call);
@@ -198,7 +196,7 @@ fn stray(trace: &Reading<'_>, status: u16) -> bool {
 
 fn resumed(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
-    let mut died = BTreeSet::new();
+    let mut died = SortedSet::new();
     for (_, at, fact) in facts(trace) {
         contents.learn(at, &fact);
         if let Fact::Died { generation } = fact
@@ -222,7 +220,7 @@ fn swept(trace: &Reading<'_>) -> bool {
 }
 
 fn repeated(trace: &Reading<'_>) -> bool {
-    let mut keys = BTreeSet::new();
+    let mut keys = SortedSet::new();
     let given = given(trace);
     let mut named = given.iter().filter_map(|given| {
         let key = given.wanted["idempotencyKey"].as_str()?;
@@ -266,7 +264,7 @@ fn refused(trace: &Reading<'_>) -> bool {
 
 fn fetched_all_ways(trace: &Reading<'_>) -> bool {
     let answers = served(trace, "web").filter(|(_, request, _)| fetched(request).is_some());
-    let statuses: BTreeSet<u16> = answers.map(|(.., response)| response.status).collect();
+    let statuses: SortedSet<u16> = answers.map(|(.., response)| response.status).collect();
     [200, 206, 304].iter().all(|status| statuses.contains(status))
 }
 

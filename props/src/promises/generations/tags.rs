@@ -1,8 +1,6 @@
 //! The tags of artifacts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Request;
+use thunderhead_sim::{Request, SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, after, before, client_of, facts, json};
@@ -15,7 +13,7 @@ pub static AS_SET: Promise = Promise::always_shared(
     as_set,
 );
 
-type Tags = BTreeSet<String>;
+type Tags = SortedSet<String>;
 
 /// A change of the tags of an artifact that was asked for.
 struct Change<'a> {
@@ -70,15 +68,16 @@ fn tags(contents: &Contents<'_>, artifact: &str) -> Tags {
 fn as_set(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // A request that arrives twice is judged by what was so when it first came.
-    let mut asked: BTreeMap<u32, Change<'_>> = BTreeMap::new();
+    let mut asked: SortedMap<u32, Change<'_>> = SortedMap::new();
     for (event, at, fact) in facts(trace) {
         let touched = touched(&contents, &fact);
         let were: Vec<Tags> = touched.iter().map(|artifact| tags(&contents, artifact)).collect();
         contents.learn(at, &fact);
         for (artifact, was) in touched.iter().zip(&were) {
             let now = tags(&contents, artifact);
-            let mut of = asked.values().filter(|change| change.artifact == *artifact);
-            if now != *was && !of.any(|change| change.what.of(was) == now) {
+            let asked_for =
+                |change: &Change<'_>| change.artifact == *artifact && change.what.of(was) == now;
+            if now != *was && !asked.values().any(asked_for) {
                 let message =
                     format!("{artifact} has the tags {now:?}, which nobody has asked for");
                 return Err(Finding::at(event, message));
@@ -109,8 +108,8 @@ fn as_set(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 /// The artifacts whose tags a transaction touches.
-fn touched<'a>(contents: &Contents<'_>, fact: &Fact<'a>) -> BTreeSet<&'a str> {
-    let Fact::Library(changes) = fact else { return BTreeSet::new() };
+fn touched<'a>(contents: &Contents<'_>, fact: &Fact<'a>) -> SortedSet<&'a str> {
+    let Fact::Library(changes) = fact else { return SortedSet::new() };
     let tags = changes.iter().filter(|change| &*change.table == "tags");
     let targets = tags.map(|change| match after(change, "target_id") {
         "" => before(change, "target_id"),

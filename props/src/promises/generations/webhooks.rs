@@ -1,6 +1,6 @@
 //! Who may call back.
 
-use std::collections::BTreeSet;
+use thunderhead_sim::SortedSet;
 
 use super::facts::{Fact, facts};
 use crate::promise::{Finding, Promise};
@@ -13,7 +13,7 @@ pub static FORGED: Promise = Promise::always_shared(
 );
 
 fn forged(trace: &Reading<'_>) -> Result<(), Finding> {
-    let (mut sent, mut forged) = (BTreeSet::new(), BTreeSet::new());
+    let (mut sent, mut forged) = (SortedSet::new(), SortedSet::new());
     for (event, _, fact) in facts(trace) {
         match fact {
             Fact::CallsBack { call } => drop(sent.insert(call)),

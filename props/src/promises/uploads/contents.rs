@@ -1,9 +1,9 @@
 //! What R2 and the rows hold, rebuilt from the facts, in R2's order.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
+use thunderhead_sim::SortedMap;
 use thunderhead_sim::hex;
 use thunderhead_sim::queue::MessageId;
 
@@ -15,13 +15,13 @@ use crate::promises::Reading;
 #[derive(Debug, Default)]
 pub struct Contents<'a> {
     /// What each key has held, oldest first; nothing where it was deleted.
-    held: BTreeMap<&'a str, Vec<Option<Rc<str>>>>,
+    held: SortedMap<&'a str, Vec<Option<Rc<str>>>>,
     /// The ETag of what each key held last.
-    etags: BTreeMap<&'a str, &'a str>,
+    etags: SortedMap<&'a str, &'a str>,
     /// The rows that clients see.
     pub board: Board<'a>,
-    telling: BTreeMap<u32, (&'a str, usize)>,
-    told: BTreeMap<MessageId, (&'a str, usize)>,
+    telling: SortedMap<u32, (&'a str, usize)>,
+    told: SortedMap<MessageId, (&'a str, usize)>,
 }
 
 impl<'a> Contents<'a> {

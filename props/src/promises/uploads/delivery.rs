@@ -1,10 +1,9 @@
 //! Messages: what they change, when they are acknowledged, and that none is lost.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::queue::{Fate, MessageBody, MessageId};
 use thunderhead_sim::r2::Notification;
 use thunderhead_sim::sqlite::Value;
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use super::contents::{Contents, split};
 use super::facts::{Fact, facts};
@@ -41,8 +40,8 @@ pub static REJECTED_ONCE: Promise = Promise::eventually_shared(
 
 fn nothing_new(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut acked: BTreeSet<(&str, usize)> = BTreeSet::new();
-    let mut shown = BTreeMap::new();
+    let mut acked: SortedSet<(&str, usize)> = SortedSet::new();
+    let mut shown = SortedMap::new();
     for (at, fact) in facts(trace) {
         let touched = contents.step(&fact);
         if let Fact::Settled(message, Fate::Acked) = &fact {
@@ -67,8 +66,8 @@ fn nothing_new(trace: &Reading<'_>) -> Result<(), Finding> {
 fn acked_last(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The latest change of each key that its row has described.
-    let mut reached: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut instances: BTreeSet<&str> = BTreeSet::new();
+    let mut reached: SortedMap<&str, usize> = SortedMap::new();
+    let mut instances: SortedSet<&str> = SortedSet::new();
     for (at, fact) in facts(trace) {
         for (organisation, name) in contents.step(&fact) {
             let key = format!("{organisation}/{name}");
@@ -108,7 +107,7 @@ fn acked_last(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 fn every_message(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut open: BTreeMap<MessageId, &str> = BTreeMap::new();
+    let mut open: SortedMap<MessageId, &str> = SortedMap::new();
     for (_, fact) in facts(trace) {
         match fact {
             Fact::Told(_, message) | Fact::Sent(_, message, _) => {
@@ -133,7 +132,7 @@ fn every_message(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 fn rejected_once(trace: &Reading<'_>) -> Result<(), Finding> {
-    let (mut malformed, mut rejected) = (BTreeSet::new(), BTreeSet::new());
+    let (mut malformed, mut rejected) = (SortedSet::new(), SortedSet::new());
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Sent(NOTIFICATIONS, message, body) if !is_notification(body) => {
@@ -150,7 +149,7 @@ fn rejected_once(trace: &Reading<'_>) -> Result<(), Finding> {
             _ => {}
         }
     }
-    match malformed.symmetric_difference(&rejected).next() {
+    match malformed.difference(&rejected).chain(rejected.difference(&malformed)).min() {
         None => Ok(()),
         Some(id) if malformed.contains(id) => {
             let message = format!("{} was counted 0 times", &id[..6]);

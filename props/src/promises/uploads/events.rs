@@ -1,9 +1,8 @@
 //! What happens to one event: one workflow, one way through the statuses, its own label.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use thunderhead_sim::Body;
+use thunderhead_sim::{Body, SortedMap, SortedSet};
 
 use super::contents::{event_id, short};
 use super::facts::{Fact, facts};
@@ -43,10 +42,10 @@ pub static TRACKED_TO_ITS_END: Promise = Promise::eventually_shared(
 );
 
 fn one_workflow(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut event_of: BTreeMap<&str, String> = BTreeMap::new();
-    let mut stored = BTreeSet::new();
-    let mut made = BTreeSet::new();
-    let mut instance: BTreeMap<String, &str> = BTreeMap::new();
+    let mut event_of: SortedMap<&str, String> = SortedMap::new();
+    let mut stored = SortedSet::new();
+    let mut made = SortedSet::new();
+    let mut instance: SortedMap<String, &str> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Stored(_, event) => drop(stored.insert(event)),
@@ -72,7 +71,7 @@ fn one_workflow(trace: &Reading<'_>) -> Result<(), Finding> {
 
 /// The event that a workflow is for: what R2 has stored under the key and the etag in its parameters. What the
 /// application calls its event counts only if R2 knows nothing of those.
-fn event_in(params: &Body, stored: &BTreeSet<Rc<str>>) -> String {
+fn event_in(params: &Body, stored: &SortedSet<Rc<str>>) -> String {
     let params: serde_json::Value = serde_json::from_slice(params.bytes()).unwrap_or_default();
     let text = |name: &str| params[name].as_str().unwrap_or_default();
     let event = event_id(text("key"), text("eTag"));
@@ -80,7 +79,7 @@ fn event_in(params: &Body, stored: &BTreeSet<Rc<str>>) -> String {
 }
 
 fn statuses(trace: &Reading<'_>) -> Result<(), Finding> {
-    let mut known: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    let mut known: SortedMap<(&str, &str), &str> = SortedMap::new();
     for (at, fact) in facts(trace) {
         let Fact::Rows(organisation, changes) = fact else { continue };
         for change in changes.iter().filter(|change| tells_of_events(&change.table)) {
@@ -110,8 +109,8 @@ fn statuses(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn own_label(trace: &Reading<'_>) -> Result<(), Finding> {
     // The bytes of each event, and the labels that each picture was given.
-    let mut bytes: BTreeMap<Rc<str>, &Body> = BTreeMap::new();
-    let mut labels: BTreeMap<&Body, (&str, String)> = BTreeMap::new();
+    let mut bytes: SortedMap<Rc<str>, &Body> = SortedMap::new();
+    let mut labels: SortedMap<&Body, (&str, String)> = SortedMap::new();
     for (at, fact) in facts(trace) {
         match fact {
             Fact::Read(_, event, body) => {
@@ -154,7 +153,7 @@ fn says_truth(row: &Upload, computed: Option<&(&str, String)>) -> bool {
 
 fn tracked(trace: &Reading<'_>) -> Result<(), Finding> {
     let kept = rows(trace);
-    let known: BTreeSet<&str> =
+    let known: SortedSet<&str> =
         kept.of("cf_agents_workflows").map(|row| row.text("workflow_id")).collect();
     for (_, fact) in facts(trace) {
         if let Fact::Runs(id) = fact
@@ -169,7 +168,7 @@ fn tracked(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn tracked_to_its_end(trace: &Reading<'_>) -> Result<(), Finding> {
     // An instance that runs again has not ended.
-    let mut ends: BTreeMap<&str, Option<&str>> = BTreeMap::new();
+    let mut ends: SortedMap<&str, Option<&str>> = SortedMap::new();
     for (_, fact) in facts(trace) {
         match fact {
             Fact::Runs(id) => drop(ends.insert(id, None)),

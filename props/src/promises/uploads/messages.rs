@@ -1,10 +1,9 @@
 //! What agents tell their clients.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use serde::Deserialize;
-use thunderhead_sim::Body;
+use thunderhead_sim::{Body, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, facts};
@@ -61,9 +60,9 @@ fn told_the_truth(trace: &Reading<'_>) -> Result<(), Finding> {
 #[derive(Default)]
 struct Said<'a> {
     /// The events whose bytes were read.
-    read: BTreeSet<Rc<str>>,
+    read: SortedSet<Rc<str>>,
     /// The keys about which R2 could not answer an agent.
-    unanswered: BTreeSet<&'a str>,
+    unanswered: SortedSet<&'a str>,
 }
 
 impl Said<'_> {

@@ -1,8 +1,8 @@
 //! R2's order decides: what the rows describe, and that they never go back.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use thunderhead_sim::SortedMap;
 use thunderhead_sim::queue::Fate;
 
 use super::contents::{Contents, short, split};
@@ -60,7 +60,7 @@ fn never_back(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     let mut looks = Looks::default();
     // How far each row has come in what its key has held; nothing yet at 0.
-    let mut reached: BTreeMap<(&str, &str), (usize, Option<&str>)> = BTreeMap::new();
+    let mut reached: SortedMap<(&str, &str), (usize, Option<&str>)> = SortedMap::new();
     for (at, fact) in facts(trace) {
         let touched = contents.step(&fact);
         if let Some((key, look)) = looks.step(&fact, &contents)
@@ -113,9 +113,9 @@ struct Look {
 /// What agents have asked R2.
 #[derive(Debug, Default)]
 struct Looks<'a> {
-    answers: BTreeMap<u32, (&'a str, Look)>,
+    answers: SortedMap<u32, (&'a str, Look)>,
     /// The last answer about each key with which an agent went on.
-    believed: BTreeMap<&'a str, Look>,
+    believed: SortedMap<&'a str, Look>,
 }
 
 impl<'a> Looks<'a> {
@@ -142,7 +142,7 @@ impl<'a> Looks<'a> {
 fn stays_deleted(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The last deletion of each key that was acknowledged.
-    let mut gone: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut gone: SortedMap<&str, usize> = SortedMap::new();
     for (at, fact) in facts(trace) {
         let touched = contents.step(&fact);
         let settled = match &fact {

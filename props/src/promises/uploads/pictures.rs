@@ -1,9 +1,8 @@
 //! Pictures that members fetch.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use thunderhead_sim::{Body, Request, Response};
+use thunderhead_sim::{Body, Request, Response, SortedMap};
 
 use super::contents::{Contents, event_id};
 use super::facts::{Fact, facts};
@@ -20,8 +19,8 @@ pub static AS_HELD: Promise = Promise::always_shared(
 fn as_held(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The size of each event, and its bytes if somebody has read them all.
-    let mut known: BTreeMap<Rc<str>, (u64, Option<&Body>)> = BTreeMap::new();
-    let mut asked: BTreeMap<u32, (&str, Option<usize>, &Request)> = BTreeMap::new();
+    let mut known: SortedMap<Rc<str>, (u64, Option<&Body>)> = SortedMap::new();
+    let mut asked: SortedMap<u32, (&str, Option<usize>, &Request)> = SortedMap::new();
     for (at, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -69,7 +68,7 @@ fn wrong(
     request: &Request,
     response: &Response,
     held: &[Option<Rc<str>>],
-    known: &BTreeMap<Rc<str>, (u64, Option<&Body>)>,
+    known: &SortedMap<Rc<str>, (u64, Option<&Body>)>,
 ) -> Option<String> {
     match response.status {
         416 => held.iter().all(Option::is_none).then(|| "nothing was there to have a range".into()),

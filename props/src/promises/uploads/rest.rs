@@ -1,8 +1,6 @@
 //! Organisations see only their own uploads, and in the end every row is final and every client up to date.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use thunderhead_sim::Request;
+use thunderhead_sim::{Request, SortedMap, SortedSet};
 
 use super::contents::{Contents, event_id, short};
 use super::facts::{Fact, facts};
@@ -37,7 +35,7 @@ pub static GOOD_IS_CLASSIFIED: Promise = Promise::eventually_shared(
 
 fn apart(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut strangers = BTreeSet::new();
+    let mut strangers = SortedSet::new();
     for (at, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -86,8 +84,8 @@ fn terminal(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn good_is_classified(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let mut read = BTreeMap::new();
-    let mut refused = BTreeSet::new();
+    let mut read = SortedMap::new();
+    let mut refused = SortedSet::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -115,8 +113,8 @@ fn good_is_classified(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn up_to_date(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
-    let (mut connected, mut asked) = (BTreeSet::new(), BTreeMap::new());
-    let mut seen: BTreeMap<&str, serde_json::Value> = BTreeMap::new();
+    let (mut connected, mut asked) = (SortedSet::new(), SortedMap::new());
+    let mut seen: SortedMap<&str, serde_json::Value> = SortedMap::new();
     for (_, fact) in facts(trace) {
         contents.step(&fact);
         match fact {
@@ -136,10 +134,10 @@ fn up_to_date(trace: &Reading<'_>) -> Result<(), Finding> {
         let list = seen.get(organisation).and_then(|list| list.as_array());
         let fields = ["name", "status", "classificationLabel", "error"];
         let items = list.into_iter().flatten();
-        let shown: BTreeSet<[Option<&str>; 4]> =
+        let shown: SortedSet<[Option<&str>; 4]> =
             items.map(|item| fields.map(|key| item[key].as_str())).collect();
         let rows = contents.board.rows().filter(|(of, _)| *of == organisation);
-        let there: BTreeSet<[Option<&str>; 4]> =
+        let there: SortedSet<[Option<&str>; 4]> =
             rows.map(|(_, row)| [Some(row.name), Some(row.status), row.label, row.error]).collect();
         if list.is_none() || shown != there {
             return Err(Finding::missing(format!("a client of {organisation} sees an old list")));

@@ -1,8 +1,7 @@
 //! Rows as the promises see them, whichever of the tables they are in.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::sqlite::{RowChange, Value};
+use thunderhead_sim::{SortedMap, SortedSet};
 
 /// What a row says of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,8 +63,8 @@ fn is_current(table: &str) -> bool {
 /// The rows that clients see. A row that is moved from the old table to the new one stays.
 #[derive(Debug, Default)]
 pub struct Board<'a> {
-    old: BTreeMap<(&'a str, &'a str), Upload<'a>>,
-    new: BTreeMap<(&'a str, &'a str), Upload<'a>>,
+    old: SortedMap<(&'a str, &'a str), Upload<'a>>,
+    new: SortedMap<(&'a str, &'a str), Upload<'a>>,
 }
 
 impl<'a> Board<'a> {
@@ -81,8 +80,8 @@ impl<'a> Board<'a> {
     }
 
     /// Applies the changes of one transaction and returns the names they are about.
-    pub fn apply(&mut self, organisation: &'a str, changes: &'a [RowChange]) -> BTreeSet<&'a str> {
-        let mut touched = BTreeSet::new();
+    pub fn apply(&mut self, organisation: &'a str, changes: &'a [RowChange]) -> SortedSet<&'a str> {
+        let mut touched = SortedSet::new();
         for change in changes.iter().filter(|change| is_current(&change.table)) {
             let table = if &*change.table == "Upload" { &mut self.old } else { &mut self.new };
             if let Some(row) = Upload::before(change) {

@@ -1,8 +1,7 @@
 //! What a search must have seen, or it proves little.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use thunderhead_sim::queue::Fate;
+use thunderhead_sim::{SortedMap, SortedSet};
 
 use super::contents::Contents;
 use super::facts::{Fact, deliveries, facts};
@@ -62,7 +61,7 @@ pub static PART_FETCHED: Promise = Promise::sometimes_shared(
 
 fn overtaken(trace: &Reading<'_>) -> bool {
     let contents = Contents::at_the_end(trace);
-    let mut latest: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut latest: SortedMap<&str, usize> = SortedMap::new();
     deliveries(trace).any(|(_, fact)| {
         let Fact::Delivered(message) = fact else { return false };
         let Some((key, change)) = contents.change(message) else { return false };
@@ -78,7 +77,7 @@ fn same_bytes(trace: &Reading<'_>) -> bool {
         let mut held = contents.held(key).to_vec();
         held.dedup();
         let events: Vec<_> = held.iter().flatten().collect();
-        let distinct: BTreeSet<_> = events.iter().collect();
+        let distinct: SortedSet<_> = events.iter().collect();
         distinct.len() < events.len()
     })
 }

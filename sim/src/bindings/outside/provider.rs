@@ -1,7 +1,6 @@
 //! A provider of long jobs: it takes one, works for a while, and calls a webhook with the result.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +12,7 @@ use crate::engine::env::Env;
 use crate::protocol::http::{Request, Response};
 use crate::protocol::outcome::Error;
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 
 /// How long a job takes, as it is drawn: an ordinary while, no time at all (so that the callback
 /// overtakes the answer to the request), a minute, an hour.
@@ -33,7 +33,7 @@ const WEBHOOK_PAUSE: Duration = Duration::from_secs(10);
 /// fails: one in four during the storm, none after it.
 #[derive(Clone, Debug, Default)]
 pub struct Provider {
-    jobs: Rc<RefCell<BTreeMap<String, Job>>>,
+    jobs: Rc<RefCell<SortedMap<String, Job>>>,
 }
 
 #[derive(Clone, Debug)]

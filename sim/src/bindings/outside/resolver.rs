@@ -1,6 +1,5 @@
 //! A resolver outside the cloud: DNS over HTTPS, in JSON.
 
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use serde_json::json;
 use crate::bindings::cloud::Cloud;
 use crate::engine::env::Env;
 use crate::protocol::http::{Request, Response};
+use crate::values::sorted_map::SortedMap;
 
 /// Names and their addresses, behind `GET /dns-query?name=NAME&type=A`.
 ///
@@ -16,7 +16,7 @@ use crate::protocol::http::{Request, Response};
 /// and during the storm another may be drawn for each question.
 #[derive(Clone, Debug, Default)]
 pub struct Resolver {
-    names: BTreeMap<Arc<str>, Vec<Ipv4Addr>>,
+    names: SortedMap<Arc<str>, Vec<Ipv4Addr>>,
 }
 
 /// What DNS says of a name that there is not.

@@ -1,12 +1,12 @@
 //! A website outside the cloud: pages, redirects, and the moods of a server.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::bindings::cloud::Cloud;
 use crate::engine::env::Env;
 use crate::protocol::http::{Request, Response};
+use crate::values::sorted_map::SortedMap;
 
 /// A website with its pages.
 ///
@@ -20,7 +20,7 @@ use crate::protocol::http::{Request, Response};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Website {
-    pages: BTreeMap<Arc<str>, Response>,
+    pages: SortedMap<Arc<str>, Response>,
 }
 
 /// How long a slow answer takes.

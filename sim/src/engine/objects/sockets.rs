@@ -1,10 +1,11 @@
 //! Connections between clients and objects.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Index;
 
 use crate::engine::ids::{HostId, SocketId, TaskId};
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
 
 #[derive(Debug)]
 pub(crate) struct Socket {
@@ -20,7 +21,7 @@ pub(crate) struct Socket {
 /// The connections of a run, those that are closed among them. A live world forgets these.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
-    sockets: BTreeMap<SocketId, Socket>,
+    sockets: SortedMap<SocketId, Socket>,
     opened: u32,
 }
 

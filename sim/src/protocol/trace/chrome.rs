@@ -1,7 +1,5 @@
 //! The trace for Perfetto and `chrome://tracing`: the JSON format of trace events.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::text::{Length, Text};
@@ -9,6 +7,7 @@ use super::{EventKind, Trace};
 use crate::services::sqlite::TIED;
 use crate::values::call::CallClass;
 use crate::values::printable::printable_json;
+use crate::values::sorted_map::SortedMap;
 
 /// Microseconds in a millisecond, which is the finest time that a run has.
 const MILLISECOND: u64 = 1_000;
@@ -19,7 +18,7 @@ impl Trace {
     /// their order can be seen.
     pub fn to_chrome(&self) -> String {
         let told = Text::new(self, Length::Short);
-        let mut spans = Spans { told: &told, open: BTreeMap::new(), events: Vec::new() };
+        let mut spans = Spans { told: &told, open: SortedMap::new(), events: Vec::new() };
         let (mut before, mut behind) = (None, 0);
         for (at, event) in self.events().iter().enumerate() {
             behind = if before == Some(event.at) { behind + 1 } else { 0 };
@@ -84,7 +83,7 @@ impl Kind {
 struct Spans<'a> {
     told: &'a Text<'a>,
     /// The name of each span that has not ended.
-    open: BTreeMap<(u16, Kind, u32), String>,
+    open: SortedMap<(u16, Kind, u32), String>,
     events: Vec<Value>,
 }
 

@@ -1,7 +1,6 @@
 //! The trace for tools: one JSON object per event, with everything the text has and the data behind.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,6 +12,7 @@ use crate::protocol::op::Op;
 use crate::protocol::outcome::Outcome;
 use crate::values::body::told;
 use crate::values::printable::printable_json;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 #[derive(Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl std::error::Error for JsonlError {}
 pub struct JsonlReader {
     trace: Trace,
     /// The numbers of the actors that have been named.
-    actors: BTreeMap<Arc<str>, u16>,
+    actors: SortedMap<Arc<str>, u16>,
     bodies: told::Read,
     lines: usize,
 }

@@ -1,6 +1,5 @@
 //! The short names of actors: at most [`WIDTH`] columns, and no two actors of a history share one.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Trace;
@@ -9,6 +8,8 @@ use super::cut::columns;
 use super::subjects::Subjects;
 use super::tokens::tokens;
 use crate::values::printable::printable;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 
 /// The width of the actor column.
 pub(super) const WIDTH: usize = 20;
@@ -132,9 +133,9 @@ fn last_word(class: &str, width: usize) -> Option<&str> {
 /// The short names that are given out.
 #[derive(Default)]
 struct Taken {
-    names: BTreeSet<String>,
+    names: SortedSet<String>,
     /// The number that is tried next for a name that is taken.
-    next: BTreeMap<String, usize>,
+    next: SortedMap<String, usize>,
 }
 
 impl Taken {
@@ -215,7 +216,7 @@ mod tests {
             assert_eq!(known.replace(&format!("<{long}> {long}")), format!("<{short}> {short}"));
         }
         assert_eq!(known.replace("OrganizationWorkflow/number-"), "OrganizationWorkflow/number-");
-        let distinct: BTreeSet<_> = short.iter().collect();
+        let distinct: SortedSet<_> = short.iter().collect();
         assert_eq!(distinct.len(), 800);
     }
 

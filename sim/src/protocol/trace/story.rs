@@ -12,12 +12,13 @@ mod words;
 mod work;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
 
 use super::folded::{Line, fold, outside, shown};
 use super::text::{Length, Text};
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
+use crate::values::sorted_set::SortedSet;
 use causes::{Cause, causes};
 use telling::Telling;
 
@@ -99,7 +100,7 @@ impl Trace {
     }
 
     /// The events with which the outside asks for something.
-    fn requests(&self) -> BTreeSet<usize> {
+    fn requests(&self) -> SortedSet<usize> {
         let outside = outside(self);
         let asks = |event: &Event| match event.kind {
             EventKind::Call { call } => {

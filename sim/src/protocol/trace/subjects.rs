@@ -1,10 +1,9 @@
 //! Of whom the text form tells an event.
 
-use std::collections::BTreeMap;
-
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::services::workflow::Engine;
+use crate::values::sorted_map::SortedMap;
 
 impl Trace {
     /// The actor of whom the text form tells an event: when an engine writes its journal, its instance.
@@ -16,7 +15,7 @@ impl Trace {
 /// The actors of a trace by name, so that the instance of an engine is found without looking at all of them.
 pub(super) struct Subjects<'a> {
     trace: &'a Trace,
-    numbers: BTreeMap<&'a str, u16>,
+    numbers: SortedMap<&'a str, u16>,
 }
 
 impl<'a> Subjects<'a> {

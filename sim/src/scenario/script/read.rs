@@ -2,7 +2,6 @@
 
 mod request;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::Spanned;
@@ -16,6 +15,8 @@ use crate::protocol::fault::{self, Codes, Fault, FaultSet};
 use crate::protocol::site::OpCode;
 use crate::scenario::scripted_fault::{Filter, ScriptedFault, glob};
 use crate::scenario::{Kill, Scenario, Timing, limits};
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 const FIELDS: &[&str] = &[
@@ -66,10 +67,10 @@ pub(super) fn parse(file: &str, source: &str) -> Result<ScriptFile, ScriptError>
     let mut reader = Reader {
         text,
         drawn,
-        places: BTreeMap::new(),
+        places: SortedMap::new(),
         fault_targets,
         unread,
-        names: BTreeSet::new(),
+        names: SortedSet::new(),
     };
     let script = reader.script(&fields)?;
     let Reader { places, fault_targets, unread, .. } = reader;
@@ -81,11 +82,11 @@ struct Reader<'a> {
     text: Text<'a>,
     /// Whether anything is left to chance, or to a tape that has the outcome.
     drawn: bool,
-    places: BTreeMap<ScriptPlace, Range<usize>>,
+    places: SortedMap<ScriptPlace, Range<usize>>,
     fault_targets: Vec<String>,
     unread: Vec<usize>,
     /// The names that requests have so far.
-    names: BTreeSet<&'a str>,
+    names: SortedSet<&'a str>,
 }
 
 impl<'a> Reader<'a> {

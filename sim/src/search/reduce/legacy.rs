@@ -1,7 +1,6 @@
 //! What a run leaves behind and tells: all that a promise can judge, without the times and without the order between
 //! things that have nothing to do with each other.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::engine::run::Run;
@@ -9,6 +8,7 @@ use crate::protocol::op::Op;
 use crate::protocol::trace::{Event, EventKind, Trace};
 use crate::search::reduce::twins::only_reads;
 use crate::values::hash::StableHasher;
+use crate::values::sorted_map::SortedMap;
 
 /// How many digits a number has at least that is taken for a time: milliseconds since 1970 have thirteen.
 const TIME_DIGITS: usize = 10;
@@ -18,7 +18,7 @@ const TIME_DIGITS: usize = 10;
 ///
 /// The first hash is that of no events, the next that after the first event, and the last is that of the whole run.
 pub(super) fn legacies(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
-    let mut histories: BTreeMap<String, u64> = BTreeMap::new();
+    let mut histories: SortedMap<String, u64> = SortedMap::new();
     let mut sum = 0u64;
     let mut legacies = vec![sum];
     for event in run.trace.events() {

@@ -1,6 +1,5 @@
 //! Deviations from one run that come to the same, as far as the run itself tells.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::choices::Draw;
@@ -12,6 +11,7 @@ use crate::protocol::site::ChoiceKind;
 use crate::protocol::trace::EventKind;
 use crate::services::{d1, r2, workflow};
 use crate::values::call::CallClass;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// How far apart two deaths of a host can be and still be one. Between later ones, others may have done much.
@@ -34,19 +34,19 @@ pub(super) struct Twins<'a> {
     faults: FaultSet,
     crossings: Crossings<'a>,
     /// The draws after each poll of a host that can die.
-    polls: BTreeMap<u16, Vec<usize>>,
-    seen: BTreeMap<Sign, Time>,
+    polls: SortedMap<u16, Vec<usize>>,
+    seen: SortedMap<Sign, Time>,
 }
 
 impl<'a> Twins<'a> {
     pub fn of(run: &'a Run, faults: FaultSet) -> Twins<'a> {
-        let mut polls: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        let mut polls: SortedMap<u16, Vec<usize>> = SortedMap::new();
         for (at, draw) in run.draws.iter().enumerate() {
             if draw.kind == ChoiceKind::Crash {
                 polls.entry(draw.host).or_default().push(at);
             }
         }
-        Twins { run, faults, crossings: Crossings::of(run), polls, seen: BTreeMap::new() }
+        Twins { run, faults, crossings: Crossings::of(run), polls, seen: SortedMap::new() }
     }
 
     /// Whether this deviation differs from the run and from those that were asked for before.
@@ -186,7 +186,7 @@ impl<'a> Twins<'a> {
 /// Where something came to a host or left it, as twice the number of events before; odd for the event itself. Reads are
 /// left out: if their caller dies, nobody knows of them.
 struct Crossings<'a> {
-    of: BTreeMap<&'a str, Host>,
+    of: SortedMap<&'a str, Host>,
 }
 
 #[derive(Default)]
@@ -198,7 +198,7 @@ struct Host {
 impl<'a> Crossings<'a> {
     fn of(run: &'a Run) -> Crossings<'a> {
         let trace = &run.trace;
-        let mut of: BTreeMap<&str, Host> = BTreeMap::new();
+        let mut of: SortedMap<&str, Host> = SortedMap::new();
         for (at, event) in trace.events().iter().enumerate() {
             let crosses = match &event.kind {
                 EventKind::Call { call } => !only_reads(trace.op(*call)),

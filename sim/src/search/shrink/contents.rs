@@ -4,14 +4,13 @@
 //! Nothing here knows what a request means. What it makes of one may be refused by the system; then the case no longer
 //! fails, and the request stays as it was.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use crate::choices::tape::Deviation;
 use crate::scenario::ClientRequest;
 use crate::search::shrink::Case;
 use crate::values::body::Body;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// A case with more requests is not told any better for simpler names, and each edit would take long.
@@ -40,7 +39,7 @@ pub(super) enum Simpler {
 /// that are equally long, the one with the smaller numbers comes first.
 pub(super) fn size(requests: &[ClientRequest]) -> (usize, usize, Vec<&[u8]>) {
     let written: Vec<&[u8]> = requests.iter().flat_map(texts).collect();
-    let mut different = BTreeSet::new();
+    let mut different = SortedSet::new();
     for text in &written {
         match std::str::from_utf8(text) {
             Ok(text) => different.extend(words(text).map(str::as_bytes)),
@@ -109,7 +108,7 @@ fn fewer(number: u32) -> impl Iterator<Item = u32> {
 /// what stands between their words is the same; otherwise a path would lend its words to a cron trigger.
 fn same_words(requests: &[ClientRequest]) -> Vec<Simpler> {
     let mut edits = Vec::new();
-    let mut tried = BTreeSet::new();
+    let mut tried = SortedSet::new();
     for (at, one) in requests.iter().enumerate() {
         for other in &requests[..at] {
             let places = [

@@ -2,8 +2,9 @@
 //!
 //! Nothing lags in such a process, so what a key was before is forgotten at once.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use crate::values::sorted_set::SortedSet;
 
 use super::namespace::Namespace;
 use super::{Entry, Kv};
@@ -12,9 +13,9 @@ use super::{Entry, Kv};
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// The keys that changed since they were last written down.
-    pub changed: BTreeSet<Arc<str>>,
+    pub changed: SortedSet<Arc<str>>,
     /// The keys that expire, by when that is in seconds since 1970.
-    pub expiring: BTreeSet<(i64, Arc<str>)>,
+    pub expiring: SortedSet<(i64, Arc<str>)>,
 }
 
 /// A namespace, a key, and its entry unless it is gone.

@@ -1,6 +1,5 @@
 //! The keys of one namespace.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -8,11 +7,12 @@ use super::kept::Kept;
 use super::key::Key;
 use super::limits::DEFAULT_LIMIT;
 use super::op::{Entry, ListOptions, Listed, Listing, seconds};
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 #[derive(Debug, Default)]
 pub(super) struct Namespace {
-    keys: BTreeMap<Arc<str>, Key>,
+    keys: SortedMap<Arc<str>, Key>,
     writes: u64,
     /// In a process that runs for long, what is to be written down.
     pub(super) kept: Option<Kept>,

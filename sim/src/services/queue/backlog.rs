@@ -1,6 +1,6 @@
 //! One queue's unsettled messages: those that wait and those that are being delivered.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +11,8 @@ use super::{
     Batch, BatchId, ConsumerConfig, Defect, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody,
     MessageId, Metrics, QueueConfig, QueueId,
 };
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// The state of one queue.
@@ -22,13 +24,13 @@ pub(super) struct Backlog {
     pub name: Arc<str>,
     pub config: QueueConfig,
     pub consumer: Option<ConsumerConfig>,
-    messages: BTreeMap<u64, Stored>,
+    messages: SortedMap<u64, Stored>,
     /// Ordered by when each can be delivered, then by when it joined.
     waiting: VecDeque<Waiting>,
     leases: Vec<Lease>,
     bytes: u64,
     /// The messages that changed since they were last written down, if anybody writes them down.
-    pub changed: Option<BTreeSet<u64>>,
+    pub changed: Option<SortedSet<u64>>,
     /// A deliberate mistake: what is written down counts a delivery that has not ended.
     pub counts_leases: bool,
     /// Those that are not in memory, in a process that runs for long.
@@ -72,7 +74,7 @@ impl Backlog {
             name,
             config,
             consumer: None,
-            messages: BTreeMap::new(),
+            messages: SortedMap::new(),
             waiting: VecDeque::new(),
             leases: Vec::new(),
             bytes: 0,

@@ -82,13 +82,13 @@ impl<'de> Deserialize<'de> for MessageId {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use crate::values::sorted_set::SortedSet;
 
     use super::*;
 
     #[test]
     fn ids_are_32_hex_digits_and_never_repeat() {
-        let ids: BTreeSet<String> =
+        let ids: SortedSet<String> =
             (0..10_000).map(|n| MessageId::numbered(n).to_string()).collect();
         assert_eq!(ids.len(), 10_000);
         assert!(ids.iter().all(|id| id.len() == 32));

@@ -1,11 +1,11 @@
 //! What of a queue outlives the process that runs it: its unsettled messages, without their leases.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{MessageBody, MessageId, QueueConfig, QueueId, Queues};
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// A message as it is written down.
@@ -36,7 +36,7 @@ impl Queues {
     pub(crate) fn keep_changes(&mut self) {
         self.kept = true;
         for backlog in &mut self.backlogs {
-            backlog.changed = Some(BTreeSet::new());
+            backlog.changed = Some(SortedSet::new());
         }
     }
 

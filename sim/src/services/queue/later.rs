@@ -1,7 +1,7 @@
 //! Messages that are due much later are put away when they are written down, and read back before they are due.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -9,6 +9,8 @@ use super::Queues;
 use super::backlog::Backlog;
 use super::kept::Kept;
 use crate::values::shelf::Shelf;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// A message that is due after so long need not be in memory.
@@ -34,9 +36,9 @@ pub(super) struct Later {
     /// Messages that are being written down, with the changes of which number, in their order.
     leaving: VecDeque<(u64, u64)>,
     /// The number of the last of those changes, by message. Until the last change of one is on disk, memory knows better.
-    unwritten: BTreeMap<u64, u64>,
+    unwritten: SortedMap<u64, u64>,
     /// Messages that were written down to be put away, and then were due so soon that they stayed.
-    stayed: BTreeSet<(Time, u64)>,
+    stayed: SortedSet<(Time, u64)>,
 }
 
 /// How much of a queue an earlier process has put away.
@@ -91,8 +93,8 @@ impl Backlog {
             oldest: Cell::new(None),
             read: (Time::ZERO, 0),
             leaving: VecDeque::new(),
-            unwritten: BTreeMap::new(),
-            stayed: BTreeSet::new(),
+            unwritten: SortedMap::new(),
+            stayed: SortedSet::new(),
         });
     }
 
@@ -165,7 +167,7 @@ impl Backlog {
             // All that there were are read.
             later.count = 0;
         }
-        later.stayed = later.stayed.split_off(&later.read);
+        later.stayed.retain(|place| *place >= later.read);
     }
 
     /// When messages have to be read back, if there are any.

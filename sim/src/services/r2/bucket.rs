@@ -19,6 +19,7 @@ use super::{
 use crate::values::body::Body;
 use crate::values::hex::hex;
 use crate::values::shelf::Shelf;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 #[derive(Debug)]
@@ -26,10 +27,10 @@ pub(super) struct Bucket {
     name: Arc<str>,
     account: Arc<str>,
     config: BucketConfig,
-    pub(super) objects: BTreeMap<Arc<str>, Stored>,
+    pub(super) objects: SortedMap<Arc<str>, Stored>,
     pub(super) uploads: Uploads,
     /// Kept only where the limit on writes of one key is enforced.
-    last_write: BTreeMap<Arc<str>, Time>,
+    last_write: SortedMap<Arc<str>, Time>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,9 +86,9 @@ impl Bucket {
             name: Arc::from(name),
             account: Arc::from(ACCOUNT),
             config,
-            objects: BTreeMap::new(),
+            objects: SortedMap::new(),
             uploads: Uploads::default(),
-            last_write: BTreeMap::new(),
+            last_write: SortedMap::new(),
         }
     }
 

@@ -49,17 +49,17 @@ impl Ids {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use crate::values::sorted_set::SortedSet;
 
     use super::*;
 
     #[test]
     fn names_have_the_platforms_shape_and_never_repeat() {
         let mut ids = Ids::default();
-        let versions: BTreeSet<_> = (0..1000).map(|_| ids.version()).collect();
+        let versions: SortedSet<_> = (0..1000).map(|_| ids.version()).collect();
         assert_eq!(versions.len(), 1000);
         assert!(versions.iter().all(|version| version.len() == 32));
-        let opaque: BTreeSet<_> = (0..1000).map(|_| ids.opaque()).collect();
+        let opaque: SortedSet<_> = (0..1000).map(|_| ids.opaque()).collect();
         assert_eq!(opaque.len(), 1000);
         assert!(opaque.iter().all(|id| id.len() == 171));
     }

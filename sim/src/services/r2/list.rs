@@ -1,6 +1,5 @@
 //! Listing a bucket, a page at a time.
 
-use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -8,10 +7,11 @@ use super::bucket::Stored;
 use super::limits::{MAX_LIST_KEYS, MAX_LIST_KEYS_WITH_METADATA};
 use super::{Code, HttpMetadata, Include, ListOptions, Listing, Object};
 use crate::values::hex::{hex, unhex};
+use crate::values::sorted_map::SortedMap;
 
 /// The page of `objects` that `options` ask for.
 pub(super) fn page(
-    objects: &BTreeMap<Arc<str>, Stored>,
+    objects: &SortedMap<Arc<str>, Stored>,
     options: &ListOptions,
 ) -> Result<Listing, Code> {
     let limit = limit(options)?;
@@ -86,7 +86,7 @@ fn show(object: &Arc<Object>, include: &[Include]) -> Arc<Object> {
         shown.http_metadata = HttpMetadata::default();
     }
     if hide_custom {
-        shown.custom_metadata = BTreeMap::new();
+        shown.custom_metadata.clear();
     }
     Arc::new(shown)
 }

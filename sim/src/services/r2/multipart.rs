@@ -1,6 +1,5 @@
 //! Uploads in parts, from their beginning to the object or the bin.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +10,8 @@ use super::limits::{MAX_OBJECT_BYTES, MIN_PART_BYTES, UPLOAD_LIFETIME};
 use super::{Code, MultipartOptions, Options, UploadedPart};
 use crate::values::body::Body;
 use crate::values::hex::hex;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// The uploads of one bucket, by id.
@@ -18,14 +19,14 @@ use crate::values::time::Time;
 /// A finished upload is remembered without its parts, because aborting it is no error while
 /// aborting one that never was is.
 #[derive(Debug, Default)]
-pub(super) struct Uploads(BTreeMap<Arc<str>, Upload>);
+pub(super) struct Uploads(SortedMap<Arc<str>, Upload>);
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Upload {
     key: Arc<str>,
     created: Time,
     options: Arc<MultipartOptions>,
-    parts: BTreeMap<i64, Part>,
+    parts: SortedMap<i64, Part>,
     finished: bool,
 }
 
@@ -67,7 +68,8 @@ impl Uploads {
     ) -> Arc<str> {
         let id = ids.opaque();
         let (key, options) = (key.clone(), options.clone());
-        let upload = Upload { key, created: now, options, parts: BTreeMap::new(), finished: false };
+        let upload =
+            Upload { key, created: now, options, parts: SortedMap::new(), finished: false };
         self.0.insert(id.clone(), upload);
         id
     }
@@ -138,7 +140,7 @@ impl Upload {
     /// The named parts in the order of their numbers. The platform looks at sizes twice, first in
     /// the caller's order, which decides between two error codes.
     fn select(&self, named: &[UploadedPart], least: u64) -> Result<Vec<&Part>, Code> {
-        let numbers: BTreeSet<i64> = named.iter().map(|part| part.part_number).collect();
+        let numbers: SortedSet<i64> = named.iter().map(|part| part.part_number).collect();
         if numbers.len() < named.len() {
             return Err(Code::InternalError);
         }

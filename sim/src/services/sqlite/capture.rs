@@ -5,7 +5,6 @@
 //! the old and the new row to a function of ours. They are outside the application's schema, are
 //! rolled back with it, and also fire for what foreign keys cascade.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -14,6 +13,7 @@ use rusqlite::functions::FunctionFlags;
 use super::limits::MAX_FUNCTION_ARGUMENTS;
 use super::shared::Shared;
 use super::{Row, RowChange, Value};
+use crate::values::sorted_map::SortedMap;
 
 /// Names that begin so are the platform's own.
 pub(super) const RESERVED: &str = "_cf_";
@@ -150,7 +150,7 @@ pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
 }
 
 /// The definitions of all tables, by name.
-fn definitions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Definition>> {
+fn definitions(connection: &Connection) -> rusqlite::Result<SortedMap<String, Definition>> {
     let sql = "select name, coalesce(sql, ''), (select count(*) from sqlite_master as i \
                where i.type = 'index' and i.tbl_name = t.name) \
                from sqlite_master as t where type = 'table'";
@@ -162,11 +162,11 @@ fn definitions(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Def
 }
 
 /// The names of our triggers, by the table that they are of.
-fn present(connection: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
+fn present(connection: &Connection) -> rusqlite::Result<SortedMap<String, Vec<String>>> {
     let sql = "select tbl_name, name from sqlite_temp_master where type = 'trigger'";
     let mut triggers = connection.prepare_cached(sql)?;
     let triggers = triggers.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let mut present: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut present: SortedMap<String, Vec<String>> = SortedMap::new();
     for trigger in triggers {
         let (table, name): (String, String) = trigger?;
         if name.starts_with(TRIGGER) {

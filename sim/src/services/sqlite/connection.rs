@@ -1,6 +1,5 @@
 //! One connection to real SQLite, set up as the platform sets it up, used by one run after another.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,6 +15,7 @@ use super::{
     Error, ErrorKind, ResultSet, RowChange, Value, Whole, authority, capture, functions, image,
     limited, limits,
 };
+use crate::values::sorted_map::SortedMap;
 
 /// The size of the pages of a database that lasts. It may be large, and smaller pages would make its trees higher.
 const LASTING_PAGE: u32 = 4096;
@@ -38,7 +38,7 @@ pub(super) struct Connection {
     changed_schema: bool,
     /// Answers to `CREATE … IF NOT EXISTS` that found the present schema to have it. Objects ask at
     /// the beginning of every life.
-    unchanged: BTreeMap<Arc<str>, ResultSet>,
+    unchanged: SortedMap<Arc<str>, ResultSet>,
 }
 
 impl Connection {
@@ -102,7 +102,7 @@ impl Connection {
             indexes_text: false,
             recursing,
             changed_schema: false,
-            unchanged: BTreeMap::new(),
+            unchanged: SortedMap::new(),
         })
     }
 

@@ -1,11 +1,10 @@
 //! What differs between the old and the new value of a column, for a reader of a history.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
 use super::Value;
+use crate::values::sorted_map::SortedMap;
 
 /// A space at which a history does not break a line.
 pub(crate) const TIED: char = '\u{a0}';
@@ -77,7 +76,7 @@ fn gone(path: &str) -> String {
     format!("{path}{TIED}is{TIED}gone")
 }
 
-fn object(text: &str) -> Option<BTreeMap<String, &RawValue>> {
+fn object(text: &str) -> Option<SortedMap<String, &RawValue>> {
     text.trim_start().starts_with('{').then(|| serde_json::from_str(text).ok())?
 }
 

@@ -1,9 +1,10 @@
 //! Connections that outlive a run, so that the next one finds schema and statements prepared.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+
+use crate::values::sorted_map::SortedMap;
 
 use super::connection::Connection;
 use super::script::{Kind, Statement};
@@ -29,9 +30,9 @@ pub(super) struct Schema {
     statements: Vec<Arc<str>>,
     /// What the last of them was answered.
     answer: ResultSet,
-    next: RefCell<BTreeMap<Arc<str>, Rc<Schema>>>,
+    next: RefCell<SortedMap<Arc<str>, Rc<Schema>>>,
     /// Answers to statements that changed nothing, such as `CREATE TABLE IF NOT EXISTS` once more.
-    unchanged: RefCell<BTreeMap<Arc<str>, ResultSet>>,
+    unchanged: RefCell<SortedMap<Arc<str>, ResultSet>>,
     idle: RefCell<Vec<Connection>>,
 }
 

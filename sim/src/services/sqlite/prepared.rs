@@ -1,15 +1,16 @@
 //! A connection and the statements that were prepared on it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::{Connection, PrepFlags, Statement, StatementStatus};
 
+use crate::values::sorted_map::SortedMap;
+
 /// More statements than an application has; beyond it they are prepared anew.
 const MOST: usize = 512;
 
-type ByText<'a> = RefCell<BTreeMap<Box<str>, Ready<'a>>>;
+type ByText<'a> = RefCell<SortedMap<Box<str>, Ready<'a>>>;
 
 /// A statement that can be run, and the names of its columns once somebody has asked.
 pub(super) struct Ready<'a> {

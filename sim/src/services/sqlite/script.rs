@@ -4,9 +4,10 @@
 //! recognises them. It also finds the few words that need care wherever they stand.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::rc::Rc;
+
+use crate::values::sorted_map::SortedMap;
 
 /// One statement of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ const MAX_KNOWN: usize = 4_096;
 
 thread_local! {
     /// Where the statements of a text are, for an application says the same things in every run.
-    static KNOWN: RefCell<BTreeMap<Box<str>, Rc<[Place]>>> = const { RefCell::new(BTreeMap::new()) };
+    static KNOWN: RefCell<SortedMap<Box<str>, Rc<[Place]>>> = const { RefCell::new(SortedMap::new()) };
 }
 
 /// A statement without its text.

@@ -4,7 +4,6 @@
 //! application would feel. And it tells none of what becomes of rows when their table is dropped, renamed or gets
 //! other columns.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
@@ -12,12 +11,13 @@ use rusqlite::Connection;
 use super::capture::{TRIGGER, quoted};
 use super::shared::Shared;
 use super::{Row, RowChange, Value};
+use crate::values::sorted_map::SortedMap;
 
 type Key = (Arc<str>, Vec<Value>);
 
 /// Every row of every table.
 #[derive(Default)]
-pub(super) struct Snapshot(BTreeMap<Key, Row>);
+pub(super) struct Snapshot(SortedMap<Key, Row>);
 
 impl Snapshot {
     pub fn take(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<Snapshot> {
@@ -90,7 +90,7 @@ impl Snapshot {
             |(key, row): &(&Key, &Row)| after.0.get(key) != Some(row) && !heard.contains(key);
         let mut all: Vec<RowChange> =
             self.0.iter().filter(gone).map(|(key, row)| delete(key, row)).collect();
-        let mut inserted: BTreeMap<Key, Row> = BTreeMap::new();
+        let mut inserted: SortedMap<Key, Row> = SortedMap::new();
         for change in changes {
             let at = key(&change);
             match (&change.before, &change.after) {

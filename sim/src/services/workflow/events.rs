@@ -1,19 +1,20 @@
 //! Events that no wait has taken yet.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::reply::StepEvent;
+use crate::values::sorted_map::SortedMap;
 
 /// The events of one instance, first in, first out within each type.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Events {
-    waiting: BTreeMap<Arc<str>, VecDeque<StepEvent>>,
+    waiting: SortedMap<Arc<str>, VecDeque<StepEvent>>,
     /// What the emulator has written down: each type's queue, place by place, as it was when an
     /// event last arrived. Nothing is ever erased from it, which is why events come again.
-    written: BTreeMap<Arc<str>, Vec<StepEvent>>,
+    written: SortedMap<Arc<str>, Vec<StepEvent>>,
 }
 
 impl Events {

@@ -1,6 +1,5 @@
 //! Names of things in a workflow: an instance, a life of its engine, a step.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::duration::Millis;
 use crate::values::hash::mix;
+use crate::values::sorted_map::SortedMap;
 
 /// One life of the engine that runs the body of an instance.
 ///
@@ -96,7 +96,7 @@ pub enum StepKind {
 /// assert_eq!(counter.step("save").to_string(), "save#2");
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct StepCounter(BTreeMap<(StepKind, Arc<str>, Option<Millis>), u32>);
+pub struct StepCounter(SortedMap<(StepKind, Arc<str>, Option<Millis>), u32>);
 
 impl StepCounter {
     /// The key of the next `step.do` of this name.
@@ -148,13 +148,13 @@ pub(super) fn numbered_uuid(number: u64) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
+    use crate::values::sorted_set::SortedSet;
 
     use super::*;
 
     #[test]
     fn ids_that_nobody_chose_are_valid_uuids_and_never_repeat() {
-        let ids: BTreeSet<Arc<str>> = (0..10_000).map(numbered_uuid).collect();
+        let ids: SortedSet<Arc<str>> = (0..10_000).map(numbered_uuid).collect();
         assert_eq!(ids.len(), 10_000);
         for id in ids {
             assert!(id.len() == 36 && is_valid_name(&id, 100), "{id}");

@@ -1,6 +1,6 @@
 //! All the instances of one workflow, and whose turn it is.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::config::{MAX_BATCH_INSTANCES, MAX_EVENT_TYPE_LEN, MAX_ID_LEN, WorkflowConfig};
@@ -12,6 +12,8 @@ use super::reply::{BatchError, Follow, Reply, StepEvent};
 use super::shelved::Shelved;
 use super::{Anomaly, Numbers};
 use crate::values::body::Body;
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// One workflow with all its instances.
@@ -19,13 +21,13 @@ use crate::values::time::Time;
 pub(super) struct Instances {
     pub(super) name: Arc<str>,
     pub(super) settings: WorkflowConfig,
-    pub(super) instances: BTreeMap<Arc<str>, Instance>,
+    pub(super) instances: SortedMap<Arc<str>, Instance>,
     /// Those that wait for their turn, the one that has waited longest first.
     pub(super) queue: VecDeque<Arc<str>>,
     /// No instance expires before, so that not every operation has to look at all of them.
     pub(super) expires: Time,
     /// The instances that changed since they were last written down, if anybody writes them down.
-    pub(super) changed: Option<BTreeSet<Arc<str>>>,
+    pub(super) changed: Option<SortedSet<Arc<str>>>,
     /// Those that have ended and are not held in memory, in a process that runs for long.
     pub(super) shelved: Option<Shelved>,
 }
@@ -41,7 +43,7 @@ impl Instances {
         Instances {
             name,
             settings,
-            instances: BTreeMap::new(),
+            instances: SortedMap::new(),
             queue: VecDeque::new(),
             expires: Time::NEVER,
             changed: None,
@@ -191,7 +193,7 @@ impl Instances {
             return Err(Error::refused(Code::BatchTooLarge, "", options));
         }
         batch.iter().try_for_each(|options| self.check(options))?;
-        let (mut created, mut errors, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let (mut created, mut errors, mut seen) = (Vec::new(), Vec::new(), SortedSet::new());
         let error = |id: &Arc<str>, code, name| {
             let message = format!("workflows.api.error.instance.{name}").into();
             BatchError { id: Arc::clone(id), code, message }

@@ -1,6 +1,5 @@
 //! What an instance remembers of its steps, which is all that a replay has to go by.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use super::step::{Policy, StepConfig};
 use super::step_error::StepError;
 use crate::values::body::Body;
 use crate::values::pairs;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// A sleep is also known by its duration: a changed one is another sleep.
@@ -26,7 +26,7 @@ type Key = (StepKind, StepKey, Option<Millis>);
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
     #[serde(with = "pairs")]
-    entries: BTreeMap<Key, Entry>,
+    entries: SortedMap<Key, Entry>,
     begun: u64,
     /// The results in the order of their success.
     outputs: Vec<StepKey>,

@@ -1,10 +1,10 @@
 //! What of workflows outlives the process that runs them: every instance with its journal.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::instance::Instance;
 use super::{Follow, Op, Workflows};
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 
 /// An instance as it is written down.
@@ -21,7 +21,7 @@ impl Workflows {
     /// From now on remembers which instances change.
     pub(crate) fn keep_changes(&mut self) {
         for instances in self.workflows.values_mut() {
-            instances.changed = Some(BTreeSet::new());
+            instances.changed = Some(SortedSet::new());
         }
     }
 

@@ -1,6 +1,6 @@
 //! Instances that have ended are put away when they are written down, and read back when somebody asks for one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use super::instance::Instance;
 use super::instances::Instances;
 use super::op::Op;
 use crate::values::shelf::Shelf;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// Where the ended instances of one workflow are, and which of them are not there yet.
@@ -16,7 +17,7 @@ use crate::values::time::Time;
 pub(super) struct Shelved {
     shelf: Rc<dyn Shelf>,
     /// The last changes of each instance that are not known to be on disk. Until they are, memory knows better.
-    unwritten: BTreeMap<Arc<str>, u64>,
+    unwritten: SortedMap<Arc<str>, u64>,
     /// Those changes in their order, each with its instance.
     order: VecDeque<(u64, Arc<str>)>,
     /// Instances that were read back.
@@ -29,7 +30,7 @@ impl Workflows {
         for instances in self.workflows.values_mut() {
             instances.shelved = Some(Shelved {
                 shelf: shelf.clone(),
-                unwritten: BTreeMap::new(),
+                unwritten: SortedMap::new(),
                 order: VecDeque::new(),
                 read: Vec::new(),
             });

@@ -3,13 +3,15 @@
 //! An upload is in ten events or more, and each would tell all of its bytes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Body;
 use crate::values::hex::{hex, unhex};
+use crate::values::sorted_map::SortedMap;
+use crate::values::sorted_set::SortedSet;
 
 /// Bodies below this are told each time: a reference would not be much shorter.
 const LEAST: usize = 256;
@@ -29,13 +31,13 @@ pub(super) struct Reference {
 /// What a history has told so far, seen by what writes it.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
-    known: BTreeSet<Hash>,
+    known: SortedSet<Hash>,
     order: VecDeque<Hash>,
 }
 
 /// The bodies that a reader of the history has come upon.
 #[derive(Debug, Default)]
-pub(crate) struct Read(BTreeMap<Hash, Body>);
+pub(crate) struct Read(SortedMap<Hash, Body>);
 
 enum Told {
     Written(Written),

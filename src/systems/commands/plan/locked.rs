@@ -2,11 +2,10 @@
 //! server of one that does: in its memory, and by session.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::json;
-use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, StableHasher};
+use thunderhead_sim::{Body, DurableObject, Env, Error, ObjectState, SortedMap, StableHasher};
 use thunderhead_stream::{Message, Store};
 
 use crate::systems::commands::guests::CheckOutError;
@@ -23,9 +22,9 @@ pub struct LockServer {
 #[derive(Default)]
 struct Memory {
     /// The session of each client.
-    sessions: BTreeMap<String, String>,
+    sessions: SortedMap<String, String>,
     /// Who holds which lock.
-    locks: BTreeMap<u64, String>,
+    locks: SortedMap<u64, String>,
 }
 
 #[derive(Deserialize)]

@@ -3,10 +3,10 @@
 mod allowed;
 mod refused;
 
-use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
+use thunderhead_sim::SortedSet;
 
 use self::allowed::ALLOWED;
 use self::refused::REFUSED;
@@ -31,7 +31,7 @@ fn what_is_not_public_is_refused() {
 
 #[test]
 fn no_url_is_in_a_table_twice() {
-    let all: BTreeSet<&str> =
+    let all: SortedSet<&str> =
         ALLOWED.iter().map(|(text, _)| *text).chain(REFUSED.iter().copied()).collect();
     assert_eq!(all.len(), ALLOWED.len() + REFUSED.len());
     assert!(

@@ -1,7 +1,5 @@
 //! What the script of a page reads: how everything that is kept changes, and what every event says in full.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 
 use super::super::story::Story;
@@ -10,6 +8,7 @@ use super::super::{EventKind, Trace};
 use super::call;
 use super::kept::Kept;
 use crate::services::sqlite::TIED;
+use crate::values::sorted_map::SortedMap;
 
 /// The data of a page. Texts that several events say are there once.
 pub(super) fn of(trace: &Trace, story: Option<&Story>) -> Value {
@@ -33,7 +32,7 @@ pub(super) fn of(trace: &Trace, story: Option<&Story>) -> Value {
 #[derive(Default)]
 struct Said {
     texts: Vec<String>,
-    known: BTreeMap<String, usize>,
+    known: SortedMap<String, usize>,
 }
 
 impl Said {
@@ -66,8 +65,8 @@ impl Said {
 
     fn number(&mut self, text: String) -> usize {
         let text = text.replace(TIED, " ");
-        *self.known.entry(text).or_insert_with_key(|text| {
-            self.texts.push(text.clone());
+        *self.known.entry(text.clone()).or_insert_with(|| {
+            self.texts.push(text);
             self.texts.len() - 1
         })
     }

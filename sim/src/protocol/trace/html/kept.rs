@@ -4,8 +4,6 @@
 mod instances;
 mod messages;
 
-use std::collections::BTreeMap;
-
 use super::super::text::Text;
 use super::super::{Event, EventKind};
 use crate::protocol::op::Op;
@@ -13,6 +11,7 @@ use crate::protocol::outcome::{Outcome, Reply};
 use crate::services::queue::MessageId;
 use crate::services::sqlite::{Row, RowChange, Value};
 use crate::services::{kv, r2};
+use crate::values::sorted_map::SortedMap;
 
 /// Names and values.
 pub(super) type Fields = Vec<(String, String)>;
@@ -59,17 +58,17 @@ struct Reader<'a, 't> {
     at: usize,
     kept: Kept,
     /// The rows that are there, by owner and table.
-    rows: BTreeMap<(u16, &'a str), Vec<Known<'a>>>,
+    rows: SortedMap<(u16, &'a str), Vec<Known<'a>>>,
     /// The things that are there and have a name of their own, with what they are.
-    named: BTreeMap<(usize, String), (usize, Fields)>,
+    named: SortedMap<(usize, String), (usize, Fields)>,
     /// Messages that were moved to another queue, where they have another id: the queue, and the id that they had.
     moved: Vec<(&'a str, MessageId)>,
 }
 
 impl<'a, 't> Reader<'a, 't> {
     fn new(text: &'t Text<'a>) -> Reader<'a, 't> {
-        let (kept, rows) = (Kept::default(), BTreeMap::new());
-        Reader { text, at: 0, kept, rows, named: BTreeMap::new(), moved: Vec::new() }
+        let (kept, rows) = (Kept::default(), SortedMap::new());
+        Reader { text, at: 0, kept, rows, named: SortedMap::new(), moved: Vec::new() }
     }
 
     fn event(&mut self, event: &'a Event) {

@@ -1,8 +1,9 @@
 //! The drawing of a history: a lane for each actor, and a line for every message. A line that crosses another has
 //! overtaken it. The script of the page moves the rows of the drawing to those of the text.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
+
+use crate::values::sorted_map::SortedMap;
 
 use super::super::text::Text;
 use super::super::{Event, EventKind, OutcomeId, Trace};
@@ -98,7 +99,7 @@ impl<'a, 't> Lanes<'a, 't> {
     fn messages(&self, text: &mut String) {
         let mut asked: Vec<Option<(usize, u16)>> = Vec::new();
         // Who gave the answer of that number, and when.
-        let mut answered: BTreeMap<OutcomeId, (usize, u16)> = BTreeMap::new();
+        let mut answered: SortedMap<OutcomeId, (usize, u16)> = SortedMap::new();
         for (at, event) in self.events() {
             let mut line = |call: u32, class: &str, from: (usize, u16)| {
                 let (x1, y1, x2, y2) =

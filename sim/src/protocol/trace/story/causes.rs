@@ -4,8 +4,6 @@
 //! the message that was sent and from what became of it before, an alarm from the turn before it, an answer from the
 //! effect, and an effect from those that wrote what it reads or overwrites. What a fault strikes follows from the fault.
 
-use std::collections::BTreeMap;
-
 use super::super::subjects::Subjects;
 use super::super::{Event, EventKind, Trace};
 use super::rows::Rows;
@@ -14,6 +12,7 @@ use super::work::{Work, Working};
 use crate::protocol::frame::Frame;
 use crate::protocol::op::Op;
 use crate::services::sqlite::RowChange;
+use crate::values::sorted_map::SortedMap;
 
 /// An event that another follows from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +39,10 @@ pub(super) fn causes(trace: &Trace) -> Vec<Vec<Cause>> {
     let mut seen = Seen {
         trace,
         subjects: Subjects::new(trace),
-        calls: BTreeMap::new(),
+        calls: SortedMap::new(),
         working: Working::new(actors),
         rows: Rows::default(),
-        things: BTreeMap::new(),
+        things: SortedMap::new(),
         last: vec![None; actors],
         asked: vec![false; actors],
         reborn: vec![None; actors],
@@ -69,11 +68,11 @@ struct Asked {
 struct Seen<'a> {
     trace: &'a Trace,
     subjects: Subjects<'a>,
-    calls: BTreeMap<u32, Asked>,
+    calls: SortedMap<u32, Asked>,
     working: Working,
     rows: Rows<'a>,
     /// The last event that wrote each thing.
-    things: BTreeMap<Thing, usize>,
+    things: SortedMap<Thing, usize>,
     /// The last event of every actor.
     last: Vec<Option<usize>>,
     /// Whether anybody has asked each actor for anything.

@@ -1,17 +1,16 @@
 //! Which events left the rows of tables as they are.
 
-use std::collections::BTreeMap;
-
 use super::things::statements;
 use crate::services::d1;
 use crate::services::sqlite::{RowChange, Value};
+use crate::values::sorted_map::SortedMap;
 
 /// The last change of every row, by owner, table and key.
 #[derive(Default)]
 pub(super) struct Rows<'a> {
-    tables: BTreeMap<(u16, &'a str), BTreeMap<&'a [Value], Last<'a>>>,
+    tables: SortedMap<(u16, &'a str), SortedMap<&'a [Value], Last<'a>>>,
     /// The last change of any row of an owner.
-    last: BTreeMap<u16, usize>,
+    last: SortedMap<u16, usize>,
 }
 
 struct Last<'a> {

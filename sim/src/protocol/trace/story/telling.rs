@@ -1,12 +1,11 @@
 //! How a story tells a line: a fault in words, and of many rows those that matter.
 
-use std::collections::BTreeMap;
-
 use super::super::folded::Line;
 use super::super::text::{ROW_MAX, Text};
 use super::super::{EventKind, Trace};
 use super::words;
 use crate::services::sqlite::{RowChange, Value};
+use crate::values::sorted_map::SortedMap;
 
 /// So many lines are shown of one event, and of one that breaks a promise.
 const EVENT_MAX: usize = 3;
@@ -18,13 +17,13 @@ pub(super) struct Telling<'a> {
     /// Whether it tells of each event.
     told: Vec<bool>,
     /// How many of those events change each row.
-    rows: BTreeMap<(u16, &'a str, &'a [Value]), usize>,
+    rows: SortedMap<(u16, &'a str, &'a [Value]), usize>,
 }
 
 impl<'a> Telling<'a> {
     pub fn new(text: &'a Text<'a>, events: &[usize]) -> Telling<'a> {
         let mut told = vec![false; text.trace.events().len()];
-        let mut rows = BTreeMap::new();
+        let mut rows = SortedMap::new();
         for at in events {
             told[*at] = true;
             let actor = text.trace.events()[*at].actor;

@@ -1,0 +1,3 @@
+//! Plain values.
+
+mod sorted_map;

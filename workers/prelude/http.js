@@ -4,6 +4,7 @@ import { AbortController } from "thunderhead:events";
 import { read } from "thunderhead:data_url";
 import { Blob, File, FormData, bytes } from "thunderhead:form_data";
 import { Headers, immutable, isFixed } from "thunderhead:headers";
+import { keepShapes } from "thunderhead:heap";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { phraseOf } from "thunderhead:status";
@@ -60,6 +61,10 @@ function readLate(Class, name, make) {
   };
   Object.defineProperty(Class.prototype, name, { get, enumerable: true, configurable: true });
 }
+
+const ofRequest = { url: 0, method: 0, headers: 0, redirect: 0, signal: 0, cf: 0, cache: 0 };
+const ofResponse = { status: 0, statusText: 0, headers: 0, url: 0, redirected: 0, type: 0, cf: 0, webSocket: 0 };
+for (const example of [ofRequest, ofResponse]) keepShapes(example);
 
 const DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.";
 const USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice.";

@@ -1,4 +1,5 @@
 // R2 buckets.
+import { keepShapes } from "thunderhead:heap";
 import natives from "thunderhead:natives";
 import { ask, showMethods } from "thunderhead:operation";
 import { Blob, Headers, Response, bytesOf } from "thunderhead:http";
@@ -97,6 +98,10 @@ class GetResult extends HeadResult {
 }
 
 showMethods(HeadResult, "writeHttpMetadata");
+
+// As the host writes an object, and what is made of it.
+const written = { key: 0, version: 0, size: 0, etag: 0, uploaded: 0, checksums: {}, httpMetadata: {}, customMetadata: {}, storageClass: 0 };
+for (const example of [written, new HeadResult({}), new GetResult({}), new Checksums(), metadataOf({})]) keepShapes(example);
 
 const isoDate = (value) => (value === undefined ? undefined : new Date(value).toISOString());
 

@@ -121,7 +121,7 @@ async function answerOf(response, request) {
   // Who asks for the head alone is not sent the rest.
   if (isHead) unread?.cancel();
   const stream = isHead ? undefined : unread;
-  const body = unread || isHead ? new ArrayBuffer(0) : await response.arrayBuffer();
+  const body = unread || isHead ? new ArrayBuffer(0) : (response.ready() ?? (await response.arrayBuffer()));
   const head = { status, headers: withStream(response.headers, stream) };
   if (webSocket) {
     if (request.headers.get("upgrade")?.toLowerCase() !== "websocket") throw new TypeError('Worker tried to return WebSocket in a response to a request which did not contain the header "Upgrade: websocket".');
@@ -137,7 +137,7 @@ async function answered(root, path, args) {
   if (RESERVED.includes(path)) throw new TypeError(`'${path}' is a reserved method and cannot be called over RPC.`);
   const { args: given, stubs } = decodeArguments(args, routeOf);
   try {
-    return await encodeCall(await serve(root, path, given));
+    return { json: await encodeCall(await serve(root, path, given)) };
   } finally {
     // Who wants to keep one has made another one of it with `dup()`.
     if (stubs.length) for (const stub of stubs) stub[Symbol.dispose]();
@@ -165,7 +165,7 @@ showMethods(ScheduledController, "noRetry");
 async function called(invocation, path, to, args) {
   if (path === "scheduled" || path === "queue") return dispatched(invocation, path, to, decode(args));
   const { target, given } = entrypointOf(invocation, path[0] === "#" ? null : to.entrypoint, to.props);
-  return answered(given.length ? {} : target, path, args);
+  return (await answered(given.length ? {} : target, path, args)).json;
 }
 
 // An event that another Worker hands over: the answer says how it ended, and waits for `waitUntil`.
@@ -206,9 +206,11 @@ const handlers = {
     await handler(invocation, "email")(message);
     return { json: stringify({ rejected: rejectionOf(message) }) };
   },
-  async rpc(invocation, { object: number, method, args }) {
+  rpc(invocation, { object: number, method }, bytes, args) {
     const object = objects.get(number);
-    if (method !== "fetch") return { json: await answered(object, method, args) };
+    return method === "fetch" ? this.fetchOf(object, args) : answered(object, method, args);
+  },
+  async fetchOf(object, args) {
     if (typeof object.fetch !== "function") throw new TypeError("Handler does not export a fetch() function.");
     const [head, bytes] = decode(args);
     const request = requestOf(head, bytes, { inside: true });
@@ -250,13 +252,13 @@ async function afterwards(invocation, given) {
   natives.waited(invocation, failed);
 }
 
-async function run(invocation, kind, argument, bytes) {
+async function run(invocation, kind, argument, bytes, args) {
   const given = [];
   waiting.set(invocation, given);
   current = invocation;
   const over = inUse();
   try {
-    const returned = await handlers[kind](invocation, argument, bytes);
+    const returned = await handlers[kind](invocation, argument, bytes, args);
     const open = sentBy(invocation);
     if (returned?.open) open.push(returned.open);
     if (open.length) given.push(...open);
@@ -294,8 +296,8 @@ export const hooks = {
   init(namespace) {
     program = modernized(namespace, env);
   },
-  start(invocation, kind, json, bytes) {
-    run(invocation, kind, parse(json), bytes);
+  start(invocation, kind, json, bytes, args) {
+    run(invocation, kind, parse(json), bytes, args);
   },
   // What the constructor throws is the result.
   construct(object, className, sqlite, digits, name) {

@@ -4,11 +4,25 @@ let fix;
 export let isFixed;
 // Names and values.
 export let pairsOf;
+// Gives headers away to the message that is made of them next, which does not copy them then.
+export let given;
+// Headers that were given away; none if they were not.
+export let taken;
 
 export class Headers {
   #values = new Map();
   #fixed = false;
+  #given = false;
   static {
+    given = (headers) => {
+      headers.#given = true;
+      return headers;
+    };
+    taken = (headers) => {
+      if (typeof headers !== "object" || headers === null || !(#given in headers) || !headers.#given) return undefined;
+      headers.#given = false;
+      return headers;
+    };
     fix = (headers) => void (headers.#fixed = true);
     isFixed = (headers) => headers.#fixed;
     pairsOf = (headers) => (isRead(headers) ? headers.#pairs() : [...headers]);

@@ -3,7 +3,8 @@ import natives from "thunderhead:natives";
 import { AbortController } from "thunderhead:events";
 import { read } from "thunderhead:data_url";
 import { Blob, File, FormData, bytes } from "thunderhead:form_data";
-import { Headers, immutable, isFixed } from "thunderhead:headers";
+import { Headers, given, immutable, isFixed, taken } from "thunderhead:headers";
+import { keepShapes } from "thunderhead:heap";
 import * as multipart from "thunderhead:multipart";
 import { begin } from "thunderhead:operation";
 import { phraseOf } from "thunderhead:status";
@@ -61,9 +62,14 @@ function readLate(Class, name, make) {
   Object.defineProperty(Class.prototype, name, { get, enumerable: true, configurable: true });
 }
 
+const ofRequest = { url: 0, method: 0, headers: 0, redirect: 0, signal: 0, cf: 0, cache: 0 };
+const ofResponse = { status: 0, statusText: 0, headers: 0, url: 0, redirected: 0, type: 0, cf: 0, webSocket: 0 };
+for (const example of [ofRequest, ofResponse]) keepShapes(example);
+
 const DISTURBED = "This ReadableStream is disturbed (has already been read from), and cannot be used as a body.";
 const USED = "Body has already been used. It can only be used once. Use tee() first if you need to read it twice.";
 const raw = Symbol("raw");
+const BYTE_ORDER_MARK = 0xfeff;
 
 export class Body {
   #used = false;
@@ -100,7 +106,8 @@ export class Body {
     return new Uint8Array(await this.arrayBuffer());
   }
   async text() {
-    return natives.decode(await this.#take(), false).replace(/^\ufeff/, "");
+    const text = natives.decode(await this.#take(), false);
+    return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
   }
   async json() {
     return JSON.parse(await this.text());
@@ -122,6 +129,14 @@ export class Body {
   // All bytes, for a host outside.
   async sent() {
     return this.#take({ texts: true });
+  }
+  // All bytes of a body that is a text or that is none, for the host. Others are to be waited for.
+  ready() {
+    const body = this[raw];
+    if (body === undefined || body === null) return new ArrayBuffer(0);
+    if (this.#used || this.#stream || typeof body !== "string") return undefined;
+    this.#used = true;
+    return natives.encode(body);
   }
   // Whether somebody reads it in parts. A stream that nobody has asked for is not made for that.
   isRead() {
@@ -148,7 +163,7 @@ export class Body {
     return copy;
   }
 }
-for (const name of ["copied", "isRead", "sent", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
+for (const name of ["copied", "isRead", "ready", "sent", "taken", "unfinished"]) Object.defineProperty(Body.prototype, name, { enumerable: false });
 
 const METHODS = "GET HEAD POST PUT DELETE OPTIONS PATCH TRACE COPY LOCK MKCOL MOVE PROPFIND PROPPATCH PURGE UNLOCK ACL REPORT MKACTIVITY CHECKOUT MERGE MSEARCH NOTIFY SUBSCRIBE UNSUBSCRIBE QUERY BAN SEARCH MKCALENDAR".split(" ");
 
@@ -174,7 +189,8 @@ export class Request extends Body {
     const method = methodOf(init.method ?? from?.method ?? "GET");
     if (init.redirect !== undefined && !["follow", "manual"].includes(init.redirect)) throw new TypeError(REDIRECT);
     if (init.cache !== undefined && !["no-store", "no-cache"].includes(init.cache)) throw new TypeError(`Unsupported cache mode: ${init.cache}`);
-    const headers = new Headers(init.headers ?? from?.headers);
+    const wanted = init.headers ?? from?.headers;
+    const headers = taken(wanted) ?? new Headers(wanted);
     if ((method === "GET" || method === "HEAD") && init.body !== undefined && init.body !== null) throw new TypeError("Request with a GET or HEAD method cannot have a body.");
     const type = init.body === undefined || init.body === null ? undefined : contentType(this[raw]);
     if (type !== undefined && !headers.has("content-type")) headers.set("content-type", type);
@@ -278,7 +294,7 @@ export function requestOf({ url, method, headers: sent }, bytes, { inside = fals
   if (isWithoutHost) headers.set("host", hostOf(url));
   if (isWithoutLength && body instanceof ReadableStream) add("transfer-encoding", "chunked");
   else if (isWithoutLength) headers.set("content-length", String(body.byteLength));
-  const request = new Request(url, { method, headers, body });
+  const request = new Request(url, { method, headers: given(headers), body });
   immutable(request.headers);
   return amended(request, { isOfClient: !inside });
 }

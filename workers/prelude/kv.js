@@ -82,26 +82,26 @@ export class KvNamespace {
   constructor(namespace) {
     this.#namespace = namespace;
   }
-  async #ask(op, fields, bytes) {
-    const { value, bytes: body } = await ask({ kv: { [op]: { namespace: this.#namespace, ...fields } } }, bytes);
-    return { reply: value.kv, body };
+  #ask(op, fields, bytes) {
+    return ask({ kv: { [op]: { namespace: this.#namespace, ...fields } } }, bytes);
   }
   async #one(key, options) {
     const { type, cacheTtl } = typeOf(options);
-    const { reply, body } = await this.#ask("get", { key: keyOf(key), cacheTtl });
+    const { value: told, bytes: body } = await this.#ask("get", { key: keyOf(key), cacheTtl });
+    const reply = told.kv;
     return reply.value === null ? { value: null, metadata: null } : { value: valueOf(body, type), metadata: metadataOf(reply.value) };
   }
   async #many(keys, options, whole) {
     const { type } = typeOf(options);
     if (!keys.length) throw new Error("KV GET_BULK failed: 400 You must request a minimum of 1 key");
     if (type !== "text" && type !== "json") throw new TypeError(`"${type}" is not a valid type for a bulk get: "text" and "json" are.`);
-    const { reply } = await this.#ask("getBulk", { keys: keys.map(keyOf) });
+    const { values } = (await this.#ask("getBulk", { keys: keys.map(keyOf) })).value.kv;
     const read = (entry) => {
       if (entry === null) return null;
       const value = valueOf(fromBody(entry.value), type);
       return whole ? { value, metadata: metadataOf(entry) } : value;
     };
-    return new Map(reply.values.map(([key, entry]) => [key, read(entry)]));
+    return new Map(values.map(([key, entry]) => [key, read(entry)]));
   }
   async get(key, options) {
     if (arguments.length === 0) throw wrong("get", 1, "string or Array");
@@ -131,7 +131,7 @@ export class KvNamespace {
     // The runtime leaves out a limit that is none.
     const most = limit === undefined || limit === null ? 0 : integer(limit);
     const asked = { prefix: textOf(prefix), limit: most < 1 ? undefined : most, cursor: afterOf(cursor) };
-    const { keys, complete, cursor: next } = (await this.#ask("list", { options: asked })).reply.listing;
+    const { keys, complete, cursor: next } = (await this.#ask("list", { options: asked })).value.kv.listing;
     const listed = keys.map(({ name, expiration, metadata }) => ({ name, ...(expiration === null ? {} : { expiration }), ...(metadata === null ? {} : { metadata: parse(metadata) }) }));
     return { keys: listed, list_complete: complete, ...(complete ? {} : { cursor: cursorOf(next) }), cacheStatus: null };
   }

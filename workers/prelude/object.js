@@ -3,10 +3,11 @@ import natives from "thunderhead:natives";
 import { decodeResult, encodeCall } from "thunderhead:clone";
 import { Request, responseOf } from "thunderhead:http";
 import { withStream } from "thunderhead:streamed";
-import { begin } from "thunderhead:operation";
+import { begun } from "thunderhead:operation";
 import { bindingFor, isRuntimes, pathOf } from "thunderhead:rpc";
 import { routeHome } from "thunderhead:service";
 
+// An id with a name has its digits from there when they are asked for, which is seldom.
 export class DurableObjectId {
   #digits;
   constructor(digits, name) {
@@ -14,10 +15,11 @@ export class DurableObjectId {
     if (name !== undefined) this.name = name;
   }
   toString() {
+    if (typeof this.#digits === "function") this.#digits = this.#digits();
     return this.#digits;
   }
   equals(other) {
-    return this.#digits === other.toString();
+    return this.toString() === other.toString();
   }
 }
 
@@ -25,9 +27,11 @@ export class DurableObjectId {
 async function call(id, stub, path, args) {
   let text = args === undefined ? "" : encodeCall(args);
   if (typeof text !== "string") text = await text;
+  // Half a pair of surrogates has no bytes.
+  const member = path.isWellFormed() ? path : path.toWellFormed();
   const route = ({ of }) => (names, given) => call(id, stub, pathOf(names, of), given);
   try {
-    return decodeResult((await begin("rpc", { stub, method: path, args: text })).value, route);
+    return decodeResult((await begun((number) => natives.rpc(number, stub, member, text))).value, route);
   } catch (error) {
     // The runtime says which object threw, unless it has thrown itself.
     if (error.remote && path !== "fetch" && !isRuntimes(error)) error.durableObjectId = id.toString();
@@ -79,8 +83,10 @@ export class DurableObjectNamespace {
     const [kind, text] = id.name === undefined ? ["digits", id.toString()] : ["name", id.name];
     return stubOf(id, natives.stub(this.#name, kind, text));
   }
-  getByName(name) {
-    return this.get(this.idFromName(name));
+  getByName(given) {
+    const [namespace, name] = [this.#name, String(given)];
+    const stub = natives.stub(namespace, "name", name);
+    return stubOf(new DurableObjectId(() => natives.objectId(namespace, "name", name), name), stub);
   }
   jurisdiction() {
     return this;

@@ -1,4 +1,5 @@
 // Operations of the platform, as promises. The host knows each by its number.
+import { keepShapes } from "thunderhead:heap";
 import natives from "thunderhead:natives";
 
 // Kept from the program, which may replace what is global.
@@ -9,12 +10,14 @@ const { defineProperty } = Object;
 // Half a pair of surrogates has no bytes: it is written as what stands for a character that is unknown.
 export function stringify(value) {
   const text = toJson(value);
-  if (typeof text !== "string" || !text.includes("\\ud")) return text;
+  // `includes` compares at every character, `replace` only where the first one is found.
+  if (typeof text !== "string" || text.replace("\\ud", "") === text) return text;
   return text.replace(/(\\\\)|\\ud[89a-f][0-9a-f]{2}/g, (all, backslash) => backslash ?? "\\ufffd");
 }
 
 const pending = new Map();
 let last = 0;
+for (const example of [{ resolve: 0, reject: 0 }, { value: 0, bytes: 0 }]) keepShapes(example);
 
 const CLASSES = { Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError };
 
@@ -66,9 +69,14 @@ function safe(read, otherwise) {
 
 // Begins an operation. The promise resolves with the answer and its bytes.
 export function begin(kind, argument, bytes) {
+  return begun((id) => natives.begin(id, kind, stringify(argument), bytes));
+}
+
+// What comes of the operation that `start` begins under a number.
+export function begun(start) {
   const id = ++last;
   return new Promise((resolve, reject) => {
-    natives.begin(id, kind, stringify(argument), bytes);
+    start(id);
     pending.set(id, { resolve, reject });
   });
 }
@@ -85,18 +93,21 @@ export function cancel(id) {
   if (pending.delete(id)) natives.cancel(id);
 }
 
-export function settle(id, ok, json, bytes) {
-  const { resolve, reject } = pending.get(id) ?? {};
+// The answer is JSON, or a text that is the value.
+export function settle(id, ok, json, bytes, text) {
+  const waits = pending.get(id);
+  if (waits === undefined) return;
   pending.delete(id);
-  const value = json === undefined || json === null ? undefined : parse(json);
-  if (ok) resolve?.({ value, bytes });
-  else reject?.(revive(value));
+  const value = json === undefined || json === null ? text : parse(json);
+  if (ok) waits.resolve({ value, bytes });
+  else waits.reject(revive(value));
 }
 
 // Asks a service for an operation of the simulator.
-export async function ask(op, bytes) {
-  return begin("ask", op, bytes);
-}
+export const ask = (op, bytes) => begin("ask", op, bytes);
+
+// The same for one that is JSON already.
+export const askInJson = (json, bytes) => begun((id) => natives.begin(id, "ask", json, bytes));
 
 // Functions of the program that the host calls later, by number.
 const callbacks = new Map();

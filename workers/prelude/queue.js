@@ -48,20 +48,20 @@ export class WorkerQueue {
   constructor(queue) {
     this.#queue = queue;
   }
-  async #ask(op, fields) {
-    return (await ask({ queue: { [op]: { queue: this.#queue, ...fields } } })).value.queue;
+  #ask(op, fields) {
+    return ask({ queue: { [op]: { queue: this.#queue, ...fields } } });
   }
   async send(body, options) {
-    const { sent } = await this.#ask("send", { message: messageOf(body, options) });
+    const { sent } = (await this.#ask("send", { message: messageOf(body, options) })).value.queue;
     return { metadata: { metrics: metricsOf(sent.metrics) } };
   }
   async sendBatch(messages, options) {
     const all = Array.from(messages, (message) => messageOf(message.body, message));
-    const { sentBatch } = await this.#ask("sendBatch", { messages: all, delaySeconds: delayOf(options) });
+    const { sentBatch } = (await this.#ask("sendBatch", { messages: all, delaySeconds: delayOf(options) })).value.queue;
     return { metadata: { metrics: metricsOf(sentBatch.metrics) } };
   }
   async metrics() {
-    return metricsOf((await this.#ask("metrics", {})).metrics);
+    return metricsOf((await this.#ask("metrics", {})).value.queue.metrics);
   }
 }
 

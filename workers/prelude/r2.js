@@ -1,9 +1,11 @@
 // R2 buckets.
+import { keepShapes } from "thunderhead:heap";
 import natives from "thunderhead:natives";
-import { ask, showMethods } from "thunderhead:operation";
+import { ask, askInJson, showMethods, stringify } from "thunderhead:operation";
 import { Blob, Headers, Response, bytesOf } from "thunderhead:http";
 import { ReadableStream, length } from "thunderhead:readable_stream";
-import { btoa, bufferOf, fromBody, fromHex, toHex } from "thunderhead:text";
+import { btoa, bufferOf, fromBody, toHex } from "thunderhead:text";
+import { LanguageDate } from "thunderhead:time";
 
 const METADATA = {
   contentType: "content-type",
@@ -14,18 +16,18 @@ const METADATA = {
 };
 const CHECKSUMS = ["md5", "sha1", "sha256", "sha384", "sha512"];
 
-// The language's own class: that of the program is a proxy, which takes longer.
-const { Date } = globalThis;
-const dateOf = (time) => new Date(natives.epoch + time);
+// The class of the program is a proxy, which takes longer.
+const dateOf = (time) => new LanguageDate(natives.epoch + time);
 
 // These are made for every answer, so their properties are written out.
 function metadataOf(stored) {
   const { contentType, contentLanguage, contentDisposition, contentEncoding, cacheControl, cacheExpiry } = stored;
-  const expiry = cacheExpiry === undefined ? undefined : new Date(cacheExpiry);
+  const expiry = cacheExpiry === undefined ? undefined : new LanguageDate(cacheExpiry);
   return { contentType, contentLanguage, contentDisposition, contentEncoding, cacheControl, cacheExpiry: expiry };
 }
 
-const sumOf = (stored) => (stored ? hexBuffer(stored) : undefined);
+// Sums are hexadecimal digits in JSON, or bytes.
+const sumOf = (stored) => (stored ? (typeof stored === "string" ? natives.sum(stored) : fromBody(stored)) : undefined);
 
 class Checksums {
   constructor(stored = {}) {
@@ -38,12 +40,6 @@ class Checksums {
   toJSON() {
     return Object.fromEntries(CHECKSUMS.map((name) => [name, this[name] && toHex(this[name])]));
   }
-}
-
-// Sums are hexadecimal digits in JSON, or bytes.
-function hexBuffer(value) {
-  if (typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value)) return fromHex(value);
-  return fromBody(value);
 }
 
 class HeadResult {
@@ -98,7 +94,11 @@ class GetResult extends HeadResult {
 
 showMethods(HeadResult, "writeHttpMetadata");
 
-const isoDate = (value) => (value === undefined ? undefined : new Date(value).toISOString());
+// As the host writes an object, and what is made of it.
+const written = { key: 0, version: 0, size: 0, etag: 0, uploaded: 0, checksums: {}, httpMetadata: {}, customMetadata: {}, storageClass: 0 };
+for (const example of [written, new HeadResult({}), new GetResult({}), new Checksums(), metadataOf({})]) keepShapes(example);
+
+const isoDate = (value) => (value === undefined ? undefined : new LanguageDate(value).toISOString());
 
 function etags(value) {
   if (value === undefined) return undefined;
@@ -169,22 +169,31 @@ function cursorOf(key) {
 
 const stored = (reply) => (reply.stored ? new HeadResult(reply.stored) : null);
 
+// What most objects are put with.
+const PLAIN = ',"body":"","options":{"httpMetadata":{},"customMetadata":{},"checksums":[]}';
+
 export class R2Bucket {
   #bucket;
+  #quoted;
   constructor(bucket) {
     this.#bucket = bucket;
+    this.#quoted = stringify(bucket);
   }
-  async #ask(op, fields, bytes) {
-    const { value, bytes: body } = await ask({ r2: { op, bucket: this.#bucket, ...fields } }, bytes);
-    return { reply: value.r2, body };
+  // How operations begin that runs are full of, up to their key.
+  #json(op, key) {
+    return `{"r2":{"op":"${op}","bucket":${this.#quoted},"key":${stringify(String(key))}`;
+  }
+  #ask(op, fields, bytes) {
+    return ask({ r2: { op, bucket: this.#bucket, ...fields } }, bytes);
   }
   async head(key) {
-    const { reply } = await this.#ask("head", { key: String(key) });
+    const reply = (await askInJson(`${this.#json("head", key)}}}`)).value.r2;
     return reply.object ? headOf(reply.object) : null;
   }
   async get(key, options = {}) {
     const asked = { onlyIf: condition(options?.onlyIf), range: rangeOf(options?.range) };
-    const { reply, body } = await this.#ask("get", { key: String(key), options: asked });
+    const { value, bytes: body } = await askInJson(`${this.#json("get", key)},"options":${stringify(asked)}}}`);
+    const reply = value.r2;
     if (reply.objectBody) {
       const { object, range } = reply.objectBody;
       return new GetResult(object, { offset: range.offset, length: range.length, suffix: undefined }, body);
@@ -192,8 +201,9 @@ export class R2Bucket {
     const object = reply.object ?? reply.preconditionFailed;
     return object ? new HeadResult(object) : null;
   }
-  async put(key, value, options = {}) {
+  async put(key, value, options = null) {
     const bytes = await payload(value, "put");
+    if (options === null) return stored((await askInJson(`${this.#json("put", key)}${PLAIN}}}`, bytes)).value.r2);
     const asked = {
       onlyIf: condition(options?.onlyIf),
       httpMetadata: httpMetadata(options?.httpMetadata),
@@ -201,8 +211,7 @@ export class R2Bucket {
       storageClass: storageClass(options?.storageClass),
       checksums: checksums(options ?? {}),
     };
-    const { reply } = await this.#ask("put", { key: String(key), body: "", options: asked }, bytes);
-    return stored(reply);
+    return stored((await this.#ask("put", { key: String(key), body: "", options: asked }, bytes)).value.r2);
   }
   async delete(keys) {
     // The local runtime takes any number of keys.
@@ -217,15 +226,15 @@ export class R2Bucket {
     const whole = limit === undefined || limit < 0 ? undefined : Math.trunc(limit);
     const from = cursors.has(cursor) ? { startAfter: [cursors.get(cursor), startAfter ?? ""].sort()[1] } : { cursor: cursor || undefined, startAfter };
     const asked = { limit: whole, prefix, ...from, delimiter, include: include ?? [] };
-    const { objects, truncated, cursor: given, delimitedPrefixes } = (await this.#ask("list", { options: asked })).reply.listing;
+    const { objects, truncated, cursor: given, delimitedPrefixes } = (await this.#ask("list", { options: asked })).value.r2.listing;
     const plain = natives.local() && truncated && delimiter === undefined && startAfter === undefined;
     const next = plain ? cursorOf(objects.at(-1).key) : given;
     return { objects: objects.map((object) => new HeadResult(object)), truncated, cursor: truncated ? next : undefined, delimitedPrefixes };
   }
   async createMultipartUpload(key, options = {}) {
     const asked = { httpMetadata: httpMetadata(options?.httpMetadata), customMetadata: customMetadata(options?.customMetadata), storageClass: storageClass(options?.storageClass) };
-    const { reply } = await this.#ask("createMultipartUpload", { key: String(key), options: asked });
-    return this.resumeMultipartUpload(reply.multipartUpload.key, reply.multipartUpload.uploadId);
+    const { multipartUpload } = (await this.#ask("createMultipartUpload", { key: String(key), options: asked })).value.r2;
+    return this.resumeMultipartUpload(multipartUpload.key, multipartUpload.uploadId);
   }
   resumeMultipartUpload(key, uploadId) {
     return new R2MultipartUpload((op, fields, bytes) => this.#ask(op, fields, bytes), String(key), String(uploadId));
@@ -240,11 +249,11 @@ class R2MultipartUpload {
   }
   async uploadPart(partNumber, value) {
     const bytes = await payload(value, "uploadPart");
-    return (await this.#ask("uploadPart", { partNumber, body: "" }, bytes)).reply.uploadedPart;
+    return (await this.#ask("uploadPart", { partNumber, body: "" }, bytes)).value.r2.uploadedPart;
   }
   async complete(parts) {
     const named = parts.map(({ partNumber, etag }) => ({ partNumber, etag }));
-    return stored((await this.#ask("completeMultipartUpload", { parts: named })).reply);
+    return stored((await this.#ask("completeMultipartUpload", { parts: named })).value.r2);
   }
   async abort() {
     await this.#ask("abortMultipartUpload", {});

@@ -27,8 +27,14 @@ function memberOf(receiver, name) {
   return receiver[name];
 }
 
-// Does what another isolate asks of `root`, or of what it was given a stub for.
-export async function serve(root, path, args) {
+// Does what another isolate asks of `root`, or of what it was given a stub for. The result may be a promise.
+export function serve(root, path, args) {
+  const isNear = path.indexOf(".") < 0 && path[0] !== "#";
+  return isNear ? used(memberOf(root, path), path, root, args) : serveFar(root, path, args);
+}
+
+// The same for a member of a member, and for what is kept for others.
+async function serveFar(root, path, args) {
   const names = path.split(".");
   let receiver = root;
   if (names[0][0] === "#") {
@@ -39,9 +45,13 @@ export async function serve(root, path, args) {
   if (!names.length) return receiver(...args);
   const last = names.pop();
   for (const name of names) receiver = await memberOf(receiver, name);
-  const member = memberOf(receiver, last);
+  return used(memberOf(receiver, last), last, receiver, args);
+}
+
+// A member is called if there are arguments, and read otherwise.
+function used(member, name, receiver, args) {
   if (typeof member !== "function") {
-    if (args !== undefined) throw missing(last);
+    if (args !== undefined) throw missing(name);
     return member;
   }
   // Not by its own `apply`: a member of a stub has every name.

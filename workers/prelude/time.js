@@ -3,6 +3,8 @@ import natives from "thunderhead:natives";
 import { beginCancellable, cancel } from "thunderhead:operation";
 
 const Native = Date;
+// The language's own class of dates.
+export { Native as LanguageDate };
 
 function now() {
   return natives.now();

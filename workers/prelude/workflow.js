@@ -27,14 +27,14 @@ class InstanceImpl {
     this.binding = undefined;
     this.#workflow = workflow;
   }
-  async #ask(op, fields = {}) {
-    return (await ask({ workflow: { [op]: { workflow: this.#workflow, id: this.id, ...fields } } })).value.workflow;
+  #ask(op, fields = {}) {
+    return ask({ workflow: { [op]: { workflow: this.#workflow, id: this.id, ...fields } } });
   }
   get #key() {
     return `${this.#workflow}/${this.id}`;
   }
   async status() {
-    const { status, output, error } = (await this.#ask("status")).status;
+    const { status, output, error } = (await this.#ask("status")).value.workflow.status;
     const told = { status, output: output === null ? null : (shown(decode(output)) ?? null), error: error ?? undefined };
     if (natives.local()) told.__LOCAL_DEV_STEP_OUTPUTS = [...(outputs.get(this.#key)?.values() ?? [])].map(shown);
     return told;
@@ -84,19 +84,19 @@ export class Workflow {
   constructor(name) {
     this.#name = name;
   }
-  async #ask(op, fields) {
-    return (await ask({ workflow: { [op]: { workflow: this.#name, ...fields } } })).value.workflow;
+  #ask(op, fields) {
+    return ask({ workflow: { [op]: { workflow: this.#name, ...fields } } });
   }
   async create(options) {
-    const { instance } = await this.#ask("create", { options: optionsOf(options) });
+    const { instance } = (await this.#ask("create", { options: optionsOf(options) })).value.workflow;
     return new InstanceImpl(this.#name, instance.id);
   }
   async createBatch(batch) {
-    const reply = await this.#ask("createBatch", { batch: Array.from(batch, optionsOf) });
+    const reply = (await this.#ask("createBatch", { batch: Array.from(batch, optionsOf) })).value.workflow;
     return reply.batch.created.map((id) => new InstanceImpl(this.#name, id));
   }
   async get(id) {
-    const { instance } = await this.#ask("get", { id: String(id) });
+    const { instance } = (await this.#ask("get", { id: String(id) })).value.workflow;
     return new InstanceImpl(this.#name, instance.id);
   }
 }

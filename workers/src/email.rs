@@ -69,8 +69,8 @@ pub fn call(request: &Request) -> Call {
     }
     raw.extend(b"\r\n");
     raw.extend(request.body.bytes());
-    let json = json!({ "from": from, "to": to, "headers": headers }).to_string();
-    Call { kind: "email", json, bytes: Body::from(raw) }
+    let json = json!({ "from": from, "to": to, "headers": headers });
+    Call { bytes: Body::from(raw), ..Call::new("email", &json) }
 }
 
 /// What the sender is told when the handler has returned.

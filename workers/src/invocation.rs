@@ -21,6 +21,15 @@ pub struct Call {
     pub json: String,
     /// The bytes of a request.
     pub bytes: Body,
+    /// The arguments of a call of an object, as its caller has written them.
+    pub args: Option<Body>,
+}
+
+impl Call {
+    /// Without bytes and arguments of a call.
+    pub fn new(kind: &'static str, json: &serde_json::Value) -> Call {
+        Call { kind, json: json.to_string(), bytes: Body::empty(), args: None }
+    }
 }
 
 /// What becomes of operations that are not over when the handler has returned.
@@ -78,11 +87,12 @@ impl Invocation {
         self.id
     }
 
-    fn start(&self, Call { kind, json, bytes }: Call) -> Result<(), Thrown> {
+    fn start(&self, Call { kind, json, bytes, args }: Call) -> Result<(), Thrown> {
         let id = self.id;
         self.isolate.enter(&self.pump, |ctx, hooks| {
             let bytes = ArrayBuffer::new_copy(ctx.clone(), bytes.bytes())?;
-            hooks.get::<_, Function>("start")?.call::<_, ()>((id, kind, json, bytes))
+            let args = args.as_ref().map(|args| args.text().unwrap_or_default());
+            hooks.get::<_, Function>("start")?.call::<_, ()>((id, kind, json, bytes, args))
         })
     }
 

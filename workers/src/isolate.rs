@@ -18,7 +18,7 @@ use crate::frame;
 use crate::host::Host;
 use crate::image::Image;
 use crate::natives;
-use crate::pump::{Answer, Pump};
+use crate::pump::{Answer, Pump, Told};
 
 /// How often the interpreter may ask whether to go on before an invocation lets others run; it asks once in some
 /// 10,000 calls and jumps backwards. The platform's limit is 30 seconds of processor time; this is less than one.
@@ -149,13 +149,16 @@ impl Isolate {
         let settled = self.enter(pump, |ctx, hooks| {
             let settle: Function = hooks.get("settle")?;
             match answer {
-                Ok((json, None)) => settle.call::<_, ()>((id, true, json)),
-                Ok((json, Some(bytes))) => settle.call((
-                    id,
-                    true,
-                    json,
-                    ArrayBuffer::new_copy(ctx.clone(), bytes.bytes())?,
-                )),
+                Ok((told, bytes)) => {
+                    let (json, text) = match &told {
+                        Told::Nothing => (None, None),
+                        Told::Json(json) => (Some(&**json), None),
+                        Told::Text(text) => (None, Some(text.text().unwrap_or_default())),
+                    };
+                    let bytes =
+                        bytes.map(|bytes| ArrayBuffer::new_copy(ctx.clone(), bytes.bytes()));
+                    settle.call::<_, ()>((id, true, json, bytes.transpose()?, text))
+                }
                 Err(error) => settle.call((id, false, error.to_string())),
             }
         });

@@ -280,8 +280,8 @@ async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Err
         headers.extend(HANDSHAKE);
         (method, bytes) = ("GET", Body::empty());
     }
-    let json = json!({ "url": url, "method": method, "headers": headers }).to_string();
-    let call = Call { kind: "fetch", json, bytes };
+    let json = json!({ "url": url, "method": method, "headers": headers });
+    let call = Call { bytes, ..Call::new("fetch", &json) };
     // Only another Worker is told the details of what was thrown.
     let inside = request.headers.get(ENTRYPOINT).is_some();
     let returned = lives.call(&env, call).await.map_err(|thrown| match thrown.uncaught(&env) {
@@ -307,10 +307,9 @@ async fn consume(lives: Lives, env: Env, batch: MessageBatch) -> Result<(), Erro
         let (id, timestamp) = (message.id().to_string(), message.timestamp().unix_ms());
         json!({ "id": id, "timestamp": timestamp, "attempts": message.attempts(), "body": message.body() })
     }).collect();
-    let json = json!({ "queue": batch.queue(), "messages": messages, "metrics": batch.metrics() })
-        .to_string();
+    let json = json!({ "queue": batch.queue(), "messages": messages, "metrics": batch.metrics() });
     let isolate = lives.isolate(&env).map_err(|thrown| thrown.uncaught(&env))?;
-    let call = Call { kind: "queue", json, bytes: Body::empty() };
+    let call = Call::new("queue", &json);
     let (isolated, invoked) = (isolate.clone(), env.clone());
     let invocation = Invocation::new(isolated, invoked, &lives.home, call, Unawaited::Cancelled);
     isolate.host().batches.borrow_mut().insert(invocation.id(), batch);
@@ -324,8 +323,7 @@ async fn tick(lives: Lives, env: Env, request: Request) -> Result<Response, Erro
     let cron = trigger(&request.path);
     let due = request.headers.get(DUE).and_then(|due| due.parse::<u64>().ok());
     let due = due.unwrap_or_else(|| env.now().unix_ms());
-    let json = json!({ "cron": cron, "scheduledTime": due }).to_string();
-    let call = Call { kind: "scheduled", json, bytes: Body::empty() };
+    let call = Call::new("scheduled", &json!({ "cron": cron, "scheduledTime": due }));
     let returned = lives.call(&env, call).await.map_err(|thrown| thrown.uncaught(&env))?;
     // The event is over when `waitUntil` is, and fails with it.
     if let Some(background) = returned.background {
@@ -357,7 +355,7 @@ async fn run(
     let (payload, timestamp, id) =
         (event.payload.text(), event.timestamp.unix_ms(), event.instance_id);
     let json = json!({ "className": class, "name": name, "id": id, "timestamp": timestamp, "payload": payload, "step": step });
-    let call = Call { kind: "workflow", json: json.to_string(), bytes: Body::empty() };
+    let call = Call::new("workflow", &json);
     let returned = Invocation::new(isolate, env, &"".into(), call, Unawaited::GoOn).await;
     Ok(Body::from(returned.map_err(|thrown| thrown.of_step())?.json))
 }

@@ -49,13 +49,14 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
         kind: &'static str,
         mut json: serde_json::Value,
         bytes: Body,
+        args: Option<Body>,
     ) -> Result<String, Thrown> {
         let (isolate, number) = match &self.alive {
             Ok(alive) => alive,
             Err(thrown) => self.state.abort(Some(&thrown.text())).await,
         };
         json["object"] = (*number).into();
-        let call = Call { kind, json: json.to_string(), bytes };
+        let call = Call { bytes, args, ..Call::new(kind, &json) };
         let (isolated, env) = (isolate.clone(), self.env.clone());
         let invocation = Invocation::new(isolated, env, &self.home, call, Unawaited::GoOn);
         let ended = invocation.await;
@@ -103,23 +104,23 @@ impl<const ALARM: bool> DurableObject for WorkerObject<ALARM> {
     const ALARM: bool = ALARM;
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
-        let json = json!({ "method": method, "args": args.text() });
+        let json = json!({ "method": method });
         // What is thrown is the caller's to catch.
-        let returned = self.call("rpc", json, Body::empty()).await;
+        let returned = self.call("rpc", json, Body::empty(), Some(args)).await;
         let returned = returned.map_err(|thrown| Error::app(thrown.text()))?;
         Ok(Body::from(returned))
     }
 
     async fn alarm(&self, info: AlarmInfo) -> Result<(), Error> {
         let json = json!({ "retryCount": info.retry_count, "scheduledTime": info.scheduled_time.unix_ms() });
-        let rang = self.call("alarm", json, Body::empty()).await;
+        let rang = self.call("alarm", json, Body::empty(), None).await;
         rang.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
     }
 
     async fn web_socket_frame(&self, end: u32, frame: Frame) -> Result<(), Error> {
         let (mut json, bytes) = told(frame);
         json["end"] = end.into();
-        let handled = self.call("frame", json, bytes.unwrap_or(Body::empty())).await;
+        let handled = self.call("frame", json, bytes.unwrap_or(Body::empty()), None).await;
         handled.map(drop).map_err(|thrown| thrown.uncaught(&self.env))
     }
 }

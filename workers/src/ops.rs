@@ -1,7 +1,7 @@
 //! What JavaScript can ask for and wait for. Each operation is one future of the simulator.
 
 mod http;
-mod object;
+pub mod object;
 mod service;
 pub mod socket;
 mod step;
@@ -16,7 +16,7 @@ use thunderhead_sim::{Body, EPOCH_MS, Error, Time};
 use crate::failure::{to_json, type_error};
 use crate::host::Host;
 use crate::isolate::Isolate;
-use crate::pump::{Answer, Pump, Work};
+use crate::pump::{Answer, Pump, Told, Work};
 
 /// Who asks, and with what.
 pub struct Asked<'a> {
@@ -45,7 +45,6 @@ pub fn begin(
         "sleep" | DEADLINE => sleep(&asked),
         "turn" => Ok(turn(&asked)),
         "fetch" => http::fetch(asked),
-        "rpc" => object::rpc(&asked),
         "block" => object::block(&asked),
         "transaction" => object::transaction(&asked),
         "socket" | LISTENS => socket::next(&asked),
@@ -75,7 +74,7 @@ fn sleep(asked: &Asked) -> Result<Work, Value> {
     let sleep = asked.pump.env.sleep(Duration::from_millis(ms));
     Ok(Box::pin(async move {
         sleep.await;
-        Ok((None, None))
+        Ok((Told::Nothing, None))
     }))
 }
 
@@ -87,21 +86,18 @@ fn turn(asked: &Asked) -> Work {
     let end = asked.pump.env.sleep(COMMIT);
     Box::pin(async move {
         end.await;
-        Ok((None, None))
+        Ok((Told::Nothing, None))
     })
 }
 
 /// An answer that says only whether it worked.
 fn done(result: Result<(), Error>) -> Answer {
-    result.map(|()| (None, None)).map_err(|error| to_json(&error))
+    result.map(|()| (Told::Nothing, None)).map_err(|error| to_json(&error))
 }
 
 /// An answer that is text: a value that the prelude has encoded.
 fn encoded(result: Result<Body, Error>) -> Answer {
-    match result {
-        Ok(body) => Ok((Some(Value::from(body.text().unwrap_or_default()).to_string()), None)),
-        Err(error) => Err(to_json(&error)),
-    }
+    result.map(|body| (Told::Text(body), None)).map_err(|error| to_json(&error))
 }
 
 /// A time in JavaScript's milliseconds.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 /// The modules, by the name under which they are imported.
 const MODULES: &[(&str, &str)] = &[
     ("thunderhead:stack", include_str!("../prelude/stack.js")),
+    ("thunderhead:heap", include_str!("../prelude/heap.js")),
     ("thunderhead:natives", include_str!("../prelude/natives.js")),
     ("thunderhead:dom_exception", include_str!("../prelude/dom_exception.js")),
     ("thunderhead:operation", include_str!("../prelude/operation.js")),

@@ -13,8 +13,18 @@ use crate::isolate::Isolate;
 
 /// What JavaScript waits for: a future of the simulator.
 pub type Work = Pin<Box<dyn Future<Output = Answer>>>;
-/// JSON and bytes, or an error as JSON.
-pub type Answer = Result<(Option<String>, Option<Body>), Value>;
+/// What is told and bytes, or an error as JSON.
+pub type Answer = Result<(Told, Option<Body>), Value>;
+
+/// The value of an answer.
+pub enum Told {
+    /// `undefined`.
+    Nothing,
+    /// What this JSON says.
+    Json(String),
+    /// This text itself.
+    Text(Body),
+}
 
 /// The operations that an invocation has begun and that are not over, oldest first.
 pub struct Pump {

@@ -28,6 +28,14 @@ fn operations<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Re
     };
     natives.set("begin", Function::new(ctx.clone(), begin)?)?;
     let this = host.clone();
+    let rpc = move |ctx: Ctx<'js>, id: u32, stub: u32, method: String, args: String| {
+        let pump = this.running.borrow().clone().ok_or_else(|| global_scope(&ctx))?;
+        let work = ops::object::rpc(&this, stub, method, args);
+        pump.begin(id, false, work.map_err(|error| throw(&ctx, &error))?);
+        Ok::<(), rquickjs::Error>(())
+    };
+    natives.set("rpc", Function::new(ctx.clone(), rpc)?)?;
+    let this = host.clone();
     let cancel = move |id: u32| {
         let pump = this.running.borrow().clone();
         pump.into_iter().for_each(|pump| pump.cancel(id));

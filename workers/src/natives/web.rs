@@ -1,5 +1,6 @@
 //! Time, randomness, logs, texts and addresses.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use rquickjs::function::Opt;
@@ -63,28 +64,51 @@ fn texts<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
         body(&bytes).bytes().iter().flat_map(byte).collect::<String>()
     };
     natives.set("toHex", Function::new(ctx.clone(), to_hex)?)?;
-    let from_hex = |ctx: Ctx<'js>, digits: String| {
-        // What is no digit counts as 0.
-        let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
-        let pairs = digits.as_bytes().chunks_exact(2);
-        ArrayBuffer::new_copy(
-            ctx,
-            pairs.map(|two| digit(two[0]) << 4 | digit(two[1])).collect::<Vec<u8>>(),
-        )
+    let from_hex = |ctx: Ctx<'js>, digits: String| ArrayBuffer::new_copy(ctx, of_digits(&digits));
+    natives.set("fromHex", Function::new(ctx.clone(), from_hex)?)?;
+    // The simulator writes bytes as their text if they are one, and a sum as its digits.
+    let sum = |ctx: Ctx<'js>, written: String| {
+        let is_digit = |byte: &u8| DIGITS.contains(byte);
+        let is_sum = written.len().is_multiple_of(2) && written.as_bytes().iter().all(is_digit);
+        let bytes = if is_sum { of_digits(&written) } else { written.into_bytes() };
+        ArrayBuffer::new_copy(ctx, bytes)
     };
-    natives.set("fromHex", Function::new(ctx.clone(), from_hex)?)
+    natives.set("sum", Function::new(ctx.clone(), sum)?)
+}
+
+/// The bytes that digits stand for. What is no digit counts as 0.
+fn of_digits(digits: &str) -> Vec<u8> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).unwrap_or(0) as u8;
+    let pairs = digits.as_bytes().chunks_exact(2);
+    pairs.map(|two| digit(two[0]) << 4 | digit(two[1])).collect()
+}
+
+thread_local! {
+    /// The address that was parsed last: a request asks for its parts one after the other.
+    static LAST: RefCell<Option<Url>> = const { RefCell::new(None) };
+}
+
+/// Reads an address that may have been parsed just before.
+fn read<R>(href: &str, read: impl FnOnce(&Url) -> R) -> Option<R> {
+    LAST.with_borrow_mut(|last| {
+        if last.as_ref().is_none_or(|last| last.as_str() != href) {
+            *last = Some(Url::parse(href).ok()?);
+        }
+        last.as_ref().map(read)
+    })
 }
 
 fn addresses<'js>(ctx: &Ctx<'js>, natives: &Object<'js>) -> Result<()> {
     let href = |ctx: Ctx<'js>, href: String, base: Opt<Value<'js>>| -> Result<Option<String>> {
-        let url = match text(&ctx, base.0)? {
-            Some(base) => Url::parse(&base).and_then(|base| base.join(&href)),
-            None => Url::parse(&href),
-        };
-        Ok(url.ok().map(String::from))
+        let base = text(&ctx, base.0)?;
+        let joined = |base: String| Url::parse(&base).and_then(|base| base.join(&href)).ok();
+        Ok(match base {
+            Some(base) => joined(base).map(String::from),
+            None => read(&href, |url| url.as_str().into()),
+        })
     };
     natives.set("hrefOf", Function::new(ctx.clone(), href)?)?;
-    let of = |href: String, at: u32| part(&Url::parse(&href).ok()?, at);
+    let of = |href: String, at: u32| read(&href, |url| part(url, at)).flatten();
     natives.set("urlPart", Function::new(ctx.clone(), of)?)?;
     let change = |href: String, part: String, value: String| -> Option<String> {
         let mut url = Url::parse(&href).ok()?;

@@ -8,7 +8,7 @@ use url::{Position, Url};
 use super::Asked;
 use crate::failure::{to_json, type_error};
 use crate::outside::INTERNET;
-use crate::pump::Work;
+use crate::pump::{Told, Work};
 
 #[derive(Deserialize)]
 struct Fetch {
@@ -47,6 +47,6 @@ pub fn fetch(asked: Asked) -> Result<Work, Value> {
         let response = fetch.await.map_err(|error| thrown_by(&error, bound))?;
         let headers: Vec<(&str, &str)> = response.headers.iter().collect();
         let head = json!({ "status": response.status, "headers": headers }).to_string();
-        Ok((Some(head), Some(response.body)))
+        Ok((Told::Json(head), Some(response.body)))
     }))
 }

@@ -2,23 +2,17 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use thunderhead_sim::{Body, Error, ObjectState};
+use thunderhead_sim::{Error, ObjectState};
 
 use super::{Asked, done, encoded};
 use crate::failure::type_error;
+use crate::host::Host;
 use crate::invocation::{Call, Invocation, Unawaited};
 use crate::pump::Work;
 
-#[derive(Deserialize)]
-struct Rpc {
-    stub: u32,
-    method: String,
-    args: String,
-}
-
-pub fn rpc(asked: &Asked) -> Result<Work, Value> {
-    let Rpc { stub, method, args } = asked.parse()?;
-    let stub = asked.host.stubs.get(stub).ok_or_else(|| type_error("there is no such stub"))?;
+/// A call of a stub, by its number.
+pub fn rpc(host: &Host, stub: u32, method: String, args: String) -> Result<Work, Value> {
+    let stub = host.stubs.get(stub).ok_or_else(|| type_error("there is no such stub"))?;
     Ok(Box::pin(async move { encoded(stub.rpc(&method, args).await) }))
 }
 
@@ -36,8 +30,7 @@ fn inside(
     let Inside { object, callback } = asked.parse()?;
     let object =
         asked.host.objects.get(object).ok_or_else(|| type_error("there is no such object"))?;
-    let json = json!({ "callback": callback }).to_string();
-    let call = Call { kind: "callback", json, bytes: Body::empty() };
+    let call = Call::new("callback", &json!({ "callback": callback }));
     let (env, home) = (asked.pump.env.clone(), &asked.pump.home);
     let invocation = Invocation::new(asked.isolate()?, env, home, call, Unawaited::GoOn);
     let work =

@@ -1,11 +1,12 @@
 //! R2, queues, D1, KV and workflows: the prelude writes the simulator's own operation as JSON.
 
+use serde::Serialize;
 use serde_json::{Value, json};
 use thunderhead_sim::{Body, Error, Op, Outcome, Reply, kv, r2};
 
 use super::Asked;
 use crate::failure::{to_json, type_error, without_place};
-use crate::pump::{Answer, Work};
+use crate::pump::{Answer, Told, Work};
 
 pub fn ask(asked: Asked) -> Result<Work, Value> {
     let mut op = operation(asked.json)?;
@@ -32,17 +33,44 @@ fn operation(json: &str) -> Result<Op, Value> {
     serde_json::from_str(&op.to_string()).map_err(|error| type_error(without_place(&error)))
 }
 
+/// What a bucket answers to `get` beside the bytes.
+#[derive(Serialize)]
+struct R2<'a> {
+    r2: Stored<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored<'a> {
+    object_body: ObjectBody<'a>,
+}
+
+#[derive(Serialize)]
+struct ObjectBody<'a> {
+    object: &'a r2::Object,
+    range: r2::ByteRange,
+}
+
+fn written(told: &impl Serialize) -> String {
+    serde_json::to_string(told).expect("metadata has only names as keys")
+}
+
 fn answer(outcome: Outcome) -> Answer {
     match outcome {
         Ok(Reply::R2(r2::Reply::ObjectBody { object, range, body })) => {
-            let told = json!({ "r2": { "objectBody": { "object": object, "range": range } } });
-            Ok((Some(told.to_string()), Some(body)))
+            let object = ObjectBody { object: &object, range };
+            Ok((Told::Json(written(&R2 { r2: Stored { object_body: object } })), Some(body)))
+        }
+        // The prelude reads the metadata of an object by the names of its fields. Where it passes an answer on as it
+        // is, the fields are in the order of their names.
+        Ok(reply @ Reply::R2(r2::Reply::Object(_) | r2::Reply::Stored(_))) => {
+            Ok((Told::Json(written(&reply)), None))
         }
         Ok(Reply::Kv(kv::Reply::Value(Some(entry)))) => {
             let told = json!({ "metadata": entry.metadata, "expiration": entry.expiration });
-            Ok((Some(json!({ "kv": { "value": told } }).to_string()), Some(entry.value)))
+            Ok((Told::Json(json!({ "kv": { "value": told } }).to_string()), Some(entry.value)))
         }
-        Ok(reply) => Ok((Some(json!(reply).to_string()), None)),
+        Ok(reply) => Ok((Told::Json(json!(reply).to_string()), None)),
         Err(error) => Err(to_json(&error)),
     }
 }

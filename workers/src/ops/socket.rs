@@ -5,7 +5,7 @@ use thunderhead_sim::{Body, Frame};
 
 use super::Asked;
 use crate::failure::type_error;
-use crate::pump::Work;
+use crate::pump::{Told, Work};
 
 /// The next frame. Nothing is answered when a close has been read.
 pub fn next(asked: &Asked) -> Result<Work, Value> {
@@ -14,7 +14,7 @@ pub fn next(asked: &Asked) -> Result<Work, Value> {
     let end = end.ok_or_else(|| type_error("there is no such WebSocket"))?;
     Ok(Box::pin(async move {
         let (json, bytes) = end.next().await.map_or((Value::Null, None), told);
-        Ok((Some(json.to_string()), bytes))
+        Ok((Told::Json(json.to_string()), bytes))
     }))
 }
 
@@ -26,7 +26,7 @@ pub fn write(asked: &Asked) -> Result<Work, Value> {
     end.send(Frame::Part(asked.bytes.clone().unwrap_or(Body::empty())));
     Ok(Box::pin(async move {
         end.room_for_more().await;
-        Ok((None, None))
+        Ok((Told::Nothing, None))
     }))
 }
 

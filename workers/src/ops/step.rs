@@ -8,7 +8,7 @@ use thunderhead_sim::{Body, Error, Step, StepContext};
 use super::{Asked, done, encoded, time};
 use crate::failure::{to_json, type_error};
 use crate::invocation::{Call, Invocation, Unawaited};
-use crate::pump::Work;
+use crate::pump::{Told, Work};
 
 #[derive(Deserialize)]
 struct Do {
@@ -30,8 +30,8 @@ pub fn run(asked: &Asked) -> Result<Work, Value> {
     let (env, home) = (asked.pump.env.clone(), asked.pump.home.clone());
     Ok(Box::pin(async move {
         let work = |context: StepContext| {
-            let json = json!({ "callback": callback, "attempt": context.attempt }).to_string();
-            let call = Call { kind: "step", json, bytes: Body::empty() };
+            let json = json!({ "callback": callback, "attempt": context.attempt });
+            let call = Call::new("step", &json);
             let (isolate, env) = (isolate.clone(), env.clone());
             let invocation = Invocation::new(isolate, env, &home, call, Unawaited::GoOn);
             async move {
@@ -87,7 +87,7 @@ pub fn wait_for_event(asked: &Asked) -> Result<Work, Value> {
         let event = event.map_err(|error| to_json(&error))?;
         let (payload, at) = (event.payload.text(), event.timestamp.unix_ms());
         Ok((
-            Some(
+            Told::Json(
                 json!({ "payload": payload, "timestamp": at, "type": event.event_type })
                     .to_string(),
             ),

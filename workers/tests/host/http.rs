@@ -148,3 +148,35 @@ fn a_percent_sign_without_digits_stays_and_what_is_around_it_is_decoded() {
         "[\"%zz b\",\"%\",\"你%\",\"\u{fffd}\",\"\u{fffd}( A\"]",
     )]);
 }
+
+#[test]
+fn a_response_without_a_body_answers_again_and_one_with_a_text_is_used_up() {
+    let source = "const none = new Response(null, { status: 204 }), text = new Response('a');
+        export default { fetch: (request) => (request.url.endsWith('/text') ? text : none) };";
+    let sent = [("GET", "/", ""), ("GET", "/", ""), ("GET", "/text", ""), ("GET", "/text", "")];
+    let run = play(&load("\"name\": \"web\"", source).unwrap(), &sent);
+    let [first, second, text, used] = &answers(&run)[..] else { panic!("{}", run.trace) };
+    assert_eq!([first, second, text], ["204 ", "204 ", "200 a"]);
+    assert!(used.contains("Body has already been used"), "{used}");
+}
+
+#[test]
+fn parts_of_addresses_that_are_read_in_turns_are_their_own() {
+    values(&[(
+        "(() => { const a = new URL('http://a/x'), b = new URL('http://b/y'); return [a.host, b.pathname, URL.canParse('no'), a.pathname, b.host]; })()",
+        r#"["a","/y",false,"/x","b"]"#,
+    )]);
+}
+
+#[test]
+fn headers_that_a_request_is_made_of_are_copied() {
+    values(&[(
+        "(() => { const headers = new Headers({ a: '1' }), made = new Request('http://a/', { headers }); headers.set('a', '2'); return [made.headers.get('a'), new Request(made).headers === made.headers]; })()",
+        r#"["1",false]"#,
+    )]);
+    let said = fetch(
+        "\"name\": \"web\"",
+        "const copy = new Request(request); copy.headers.set('a', '1'); return Response.json([request.headers.has('a'), copy.headers.get('a')]);",
+    );
+    assert_eq!(said, r#"200 [false,"1"]"#);
+}

@@ -162,3 +162,17 @@ fn abort_resets_the_object_and_what_its_turn_has_written() {
     );
     assert_eq!(answers(&run), [r#"200 ["on purpose",null]"#], "{}", run.trace);
 }
+
+#[test]
+fn a_stub_by_name_has_the_id_of_that_name_and_half_a_surrogate_is_no_member() {
+    let said = said(
+        "async test() {}",
+        "const { id } = env.O.getByName('a'), other = env.O.idFromName('a');
+         const error = await env.O.getByName('a')['\\ud800']().catch((e) => e.message);
+         return Response.json([id.equals(other), other.equals(id), id.toString() === other.toString(), id.name, error]);",
+    );
+    assert_eq!(
+        said,
+        "200 [true,true,true,\"a\",\"The RPC receiver does not implement the method \\\"\u{fffd}\\\".\"]"
+    );
+}

@@ -67,8 +67,8 @@ fn one_comparison_survives_every_pair_of_crashes_wherever_the_hosts_come_back() 
 
 #[test]
 fn two_comparisons_survive_every_fault_and_every_pair_of_crashes_in_a_pair_that_keeps_one() {
-    survives(requests(2, 1), FaultSet::explored(), asked(1), 300);
-    survives(requests(2, 1), FaultSet::crashes(), 2, 10_000);
+    survives(requests(2, 1), FaultSet::explored(), asked(1), 250);
+    survives(requests(2, 1), FaultSet::crashes(), 2, 5_000);
 }
 
 #[test]

@@ -32,3 +32,28 @@ fn maps_with_the_same_entries_are_equal_whatever_their_pieces() {
     assert_eq!(up(), down());
     assert_eq!(up().cmp(&down()), std::cmp::Ordering::Equal);
 }
+
+#[test]
+fn a_piece_that_loses_its_last_entry_is_gone() {
+    let mut map = up();
+    let first = u32::try_from(PIECE).unwrap();
+    for key in (2 * first..3 * first).chain(0..first) {
+        assert_eq!(map.remove(&key), Some(key));
+        assert_eq!(map.get(&key), None);
+    }
+    assert_eq!(map.first_key_value(), Some((&first, &first)));
+    assert_eq!(map.len(), 1_000 - 2 * PIECE);
+    map.retain(|key, _| *key >= 700);
+    assert_eq!((map.is_empty(), map.first_key_value()), (false, Some((&700, &700))));
+    assert_eq!(map.into_keys().collect::<Vec<_>>(), Vec::from_iter(700..1_000));
+}
+
+#[test]
+fn an_entry_that_is_made_anywhere_in_a_full_piece_is_the_one_that_is_changed() {
+    let full: SortedMap<u32, u32> = (0..).step_by(2).take(PIECE).map(|key| (key, 0)).collect();
+    for key in (0..).step_by(2).map(|key| key + 1).take(PIECE) {
+        let mut map = full.clone();
+        *map.entry(key).or_insert(1) += 1;
+        assert_eq!(map.iter().filter(|(_, value)| **value > 0).collect::<Vec<_>>(), [(&key, &2)]);
+    }
+}

@@ -2,10 +2,9 @@
 //! [`System`](thunderhead_props::System), which every search can play.
 //!
 //! ```
-//! use thunderhead_sim::SortedMap;
 //! use std::sync::Arc;
 //!
-//! use thunderhead_sim::{ClientRequest, Scenario, Source, Tape, Time, simulate};
+//! use thunderhead_sim::{ClientRequest, Scenario, SortedMap, Source, Tape, Time, simulate};
 //! use thunderhead_workers::{App, Config, Files};
 //!
 //! let source = r#"

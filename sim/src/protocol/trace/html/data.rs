@@ -65,9 +65,12 @@ impl Said {
 
     fn number(&mut self, text: String) -> usize {
         let text = text.replace(TIED, " ");
-        *self.known.entry(text.clone()).or_insert_with(|| {
-            self.texts.push(text);
-            self.texts.len() - 1
-        })
+        if let Some(number) = self.known.get(&text) {
+            return *number;
+        }
+        let number = self.texts.len();
+        self.texts.push(text.clone());
+        self.known.insert(text, number);
+        number
     }
 }

@@ -11,7 +11,9 @@ export INSTA_UPDATE=no
 # `cargo test` draws new ones, and so does the long fuzzing in `fuzz`.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 cargo fmt --all --check
-cargo clippy --workspace --all-targets --locked -- -D warnings
-cargo test --workspace --locked
-# With the examples, what foreign crates are compiled with is the same as above, so none is checked again.
-RUSTDOCFLAGS="-D warnings" cargo doc --workspace --lib --examples --all-features --no-deps --locked
+# Lints and documentation are made of what the tests are compiled with: `cargo clippy` and `cargo doc` would check every
+# foreign crate a second time. Benches are compiled so that they are linted too.
+export CLIPPY_ARGS=-Dwarnings
+with_lints=(--config "build.rustc-workspace-wrapper='$PWD/.ci/lint'" --config "build.rustdoc='$PWD/.ci/document'")
+cargo test --workspace --locked "${with_lints[@]}" --benches --no-run
+cargo test --workspace --locked "${with_lints[@]}"

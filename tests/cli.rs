@@ -32,23 +32,6 @@ fn bad_usage_exits_with_two() {
     assert!(files(&folder).is_empty());
 }
 
-#[cfg(not(feature = "serve"))]
-#[test]
-fn a_program_without_its_server_says_how_to_build_one() {
-    let folder = scratch("no-server");
-    let line = "build it with: cargo run --release --features serve -- ";
-    for (args, rest) in [
-        (&["serve", "uploads"][..], "serve uploads"),
-        (&["serve", "--verify", "data"], "serve --verify data"),
-        (&["judge", "data"], "judge data"),
-    ] {
-        let done = thunderhead(&folder, args);
-        assert_eq!(done.code, 2, "{}", done.stderr);
-        assert!(done.stderr.trim_end().ends_with(&format!("{line}{rest}")), "{}", done.stderr);
-    }
-    assert!(files(&folder).is_empty());
-}
-
 #[test]
 fn list_names_everything() {
     let json = thunderhead(root(), &["list", "--json"]).json();

@@ -112,6 +112,14 @@ fn a_new_crate_outside_the_project_is_tested_and_its_planted_bug_is_found() {
     assert!(page.stdout.starts_with("<!doctype html>"), "{}{}", page.stdout, page.stderr);
     let fixed = cargo(&demo, &["run", "--", "explore", "demo", "--variant", "fixed"]);
     assert_eq!(fixed.code, 0, "{}{}", fixed.stdout, fixed.stderr);
+    // This program was built without its server, and the one of the other tests with it.
+    for command in [&["serve", "demo"][..], &["serve", "--verify", "data"], &["judge", "data"]] {
+        let refused = cargo(&demo, &[&["run", "--"], command].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{}", refused.stderr);
+        let advice = format!("--features serve -- {}. In a crate of your own", command.join(" "));
+        assert!(refused.stderr.contains(&advice), "{}", refused.stderr);
+    }
+    assert!(!demo.join("data").exists(), "nothing was written");
 }
 
 #[test]

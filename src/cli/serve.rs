@@ -40,32 +40,33 @@ pub struct JudgeArgs {
     dir: PathBuf,
 }
 
+/// What a program says that was built without its server. The tests of the workspace have one that was built with it.
+#[cfg(any(test, not(feature = "serve")))]
+fn missing(with_models: bool, rest: &str) -> CliError {
+    let build = match with_models {
+        true => "cargo run --release -p thunderhead-model --features serve",
+        false => "cargo run --release --features serve",
+    };
+    CliError::Input(format!(
+        "this program was built without its server. In the folder of the project, build it with: {build} -- {rest}. \
+         In a crate of your own, give the dependency `thunderhead` the feature `serve`"
+    ))
+}
+
 #[cfg(not(feature = "serve"))]
 mod absent {
     use super::*;
 
-    fn missing(rest: &str) -> CliError {
-        CliError::Input(format!(
-            "this program was built without its server; build it with: cargo run --release --features serve -- {rest}"
-        ))
-    }
-
     pub fn serve(given: Given, args: &Args) -> Result<Answer, CliError> {
-        if given.models.is_some() {
-            return Err(CliError::Input(
-                "`thunderhead-model` was built without the server; build it in the folder of the project with: \
-                 cargo build --release -p thunderhead-model --features serve"
-                    .into(),
-            ));
-        }
-        Err(missing(&match (&args.verify, &args.system) {
+        let rest = match (&args.verify, &args.system) {
             (Some(dir), _) => format!("serve --verify {}", dir.display()),
             (None, system) => format!("serve {}", system.as_deref().unwrap_or_default()),
-        }))
+        };
+        Err(missing(given.models.is_some(), &rest))
     }
 
-    pub fn judge(_given: Given, args: &JudgeArgs) -> Result<Answer, CliError> {
-        Err(missing(&format!("judge {}", args.dir.display())))
+    pub fn judge(given: Given, args: &JudgeArgs) -> Result<Answer, CliError> {
+        Err(missing(given.models.is_some(), &format!("judge {}", args.dir.display())))
     }
 }
 
@@ -204,5 +205,24 @@ mod present {
                 .map(|(name, seen)| json!({ "promise": name, "seen": seen })).collect::<Vec<_>>(),
         });
         Ok(Answer { text, json, code: u8::from(!ok), notes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_without_its_server_says_how_to_build_one() {
+        for (with_models, build) in [
+            (false, "with: cargo run --release --features serve -- judge data. "),
+            (
+                true,
+                "with: cargo run --release -p thunderhead-model --features serve -- judge data. ",
+            ),
+        ] {
+            let said = missing(with_models, "judge data").to_string();
+            assert!(said.contains(build), "{said}");
+        }
     }
 }

@@ -98,13 +98,3 @@ fn a_system_that_shows_no_pictures_is_not_searched_with_a_model() {
     assert_eq!((done.code, done.stdout.as_str()), (2, ""));
     assert!(done.stderr.contains("`relay` shows no pictures"), "{}", done.stderr);
 }
-
-#[cfg(not(feature = "serve"))]
-#[test]
-fn a_server_that_was_not_built_says_how_to_build_it() {
-    let folder = scratch("runs-serve");
-    let refused = model(&folder, &["serve", "uploads", "--model", "resnet50"]);
-    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{}", refused.stderr);
-    let advice = "cargo build --release -p thunderhead-model --features serve";
-    assert!(refused.stderr.contains(advice), "{}", refused.stderr);
-}

@@ -18,7 +18,8 @@ pub struct Args {
 }
 
 /// The files of the crate; `{{name}}`, `{{crate}}` and `{{path}}` stand for what is different in each.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    (".cargo/config.toml", include_str!("../../.cargo/config.toml")),
     ("Cargo.toml", include_str!("../../template/Cargo.toml.in")),
     (".gitignore", include_str!("../../template/gitignore")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),

@@ -7,6 +7,7 @@ mod shard;
 mod standing;
 mod strategy;
 mod tally;
+mod team;
 
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, SortedSet, Source, Swarm,
@@ -22,6 +23,7 @@ use crate::search::{self, Sampling};
 use crate::system::{System, Variant};
 use shard::BLOCK;
 use tally::{Record, Shrunk, Tally};
+use team::team;
 
 pub use bugs::{Bug, bugs};
 pub use saved::{Saved, SavedError, SavedFailures};
@@ -99,8 +101,8 @@ pub struct Broken {
     pub run: Run,
 }
 
-/// How many runs a guided search deals to the threads at once. It learns from whole batches, so the
-/// size must not depend on the number of threads.
+/// How many runs a search deals to the threads at once that learns from them or ends with what they found. It does so
+/// after whole batches, so the size must not depend on the number of threads.
 const BATCH: u64 = 64;
 /// How many of the smallest failures of a promise are shrunk to find the smallest of all.
 const SHRUNK: usize = 3;
@@ -228,7 +230,8 @@ impl Search<'_> {
     fn findings(&self, mut tally: Tally<'_>, complete: Option<bool>) -> Findings {
         let (runs, trace_hash, seen) = (tally.runs(), tally.trace_hash(), tally.seen());
         let coverage = tally.take_coverage();
-        let broken = quietly(|| tally.smallest(|promise, case| self.shrink(promise, case)));
+        let shrink = |(promise, case): (Name, Case)| self.shrink(&promise, case);
+        let broken = team(self.jobs, shrink, |deal| tally.smallest(deal));
         Findings { runs, trace_hash, complete, seen, broken, coverage }
     }
 
@@ -245,28 +248,27 @@ impl Search<'_> {
     ) -> Result<(), SetupError> {
         let turns = self.shard.turns(self.runs);
         let mut done = turns.start + tally.runs();
-        while done < turns.end {
-            let next = turns.end.min(done.saturating_add(BLOCK));
-            let batch: Vec<u64> = (done..next).map(|turn| self.seed.wrapping_add(turn)).collect();
-            done += batch.len() as u64;
-            let records = self.deal(batch, |seed| {
-                let (scenario, source) = search::of_seed_among(
-                    self.system,
-                    seed,
-                    sampling,
-                    self.max_crashes,
-                    self.faults,
-                );
-                self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
-            });
-            for record in records {
-                tally.add(record?);
+        // What is saved consists of whole blocks. A search that ends with its first find saves nothing.
+        let step = if self.enough.is_empty() { BLOCK } else { BATCH };
+        let play = |seed| {
+            let (scenario, source) =
+                search::of_seed_among(self.system, seed, sampling, self.max_crashes, self.faults);
+            self.play(scenario, &source, Some(seed)).map(|(record, _)| record)
+        };
+        team(self.jobs, play, |deal| {
+            while done < turns.end {
+                let next = turns.end.min(done.saturating_add(step));
+                let batch = (done..next).map(|turn| self.seed.wrapping_add(turn));
+                for record in deal(batch.collect()) {
+                    tally.add(record?);
+                }
+                done = next;
+                if ended(tally) {
+                    break;
+                }
             }
-            if ended(tally) {
-                break;
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn guided(
@@ -276,24 +278,25 @@ impl Search<'_> {
     ) -> Result<(), SetupError> {
         let mut guide = Guided::new(self.system, self.seed, self.max_crashes);
         let mut done = 0;
-        while done < self.runs {
-            let size = BATCH.min(self.runs - done);
-            done += size;
-            let batch: Vec<(Scenario, Source)> = (0..size).map(|_| guide.propose()).collect();
-            let played = self.deal(batch, |(scenario, source)| {
-                let (record, run) = self.play(scenario.clone(), &source, None)?;
-                Ok((record, scenario, run))
-            });
-            for result in played {
-                let (record, scenario, run) = result?;
-                guide.tell(&scenario, &run);
-                tally.add(record);
+        let play = |(scenario, source): (Scenario, Source)| {
+            let (record, run) = self.play(scenario.clone(), &source, None)?;
+            Ok((record, scenario, run))
+        };
+        team(self.jobs, play, |deal| {
+            while done < self.runs {
+                let size = BATCH.min(self.runs - done);
+                done += size;
+                for result in deal((0..size).map(|_| guide.propose()).collect()) {
+                    let (record, scenario, run) = result?;
+                    guide.tell(&scenario, &run);
+                    tally.add(record);
+                }
+                if ended(tally) {
+                    break;
+                }
             }
-            if ended(tally) {
-                break;
-            }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// Uses one thread, because where the next run deviates depends on the last one.
@@ -349,36 +352,6 @@ impl Search<'_> {
         let violations = self.system.judge_drawn_read(self.variant, scenario, run, &reading);
         let seen = self.system.sometimes().map(|(_, seen)| seen.read(&reading));
         (violations.into_iter().map(|v| v.promise).collect(), seen.collect())
-    }
-
-    /// Deals a batch to the threads and collects the results in the batch's order.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "each run stays on one thread; only whole runs are dealt out, and merged in order"
-    )]
-    fn deal<T: Send, R: Send>(&self, batch: Vec<T>, play: impl Fn(T) -> R + Sync) -> Vec<R> {
-        let share = batch.len().div_ceil(self.jobs.max(1)).max(1);
-        if share >= batch.len() {
-            return quietly(|| batch.into_iter().map(play).collect());
-        }
-        let mut hands: Vec<Vec<T>> = Vec::new();
-        let mut rest = batch.into_iter();
-        while rest.len() > 0 {
-            hands.push(rest.by_ref().take(share).collect());
-        }
-        let play = &play;
-        std::thread::scope(|scope| {
-            let hands = hands.into_iter();
-            let threads: Vec<_> = hands
-                .map(|hand| {
-                    scope.spawn(|| quietly(|| hand.into_iter().map(play).collect::<Vec<R>>()))
-                })
-                .collect();
-            let joined = threads.into_iter().map(|thread| thread.join());
-            joined
-                .flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        })
     }
 
     /// A run that breaks `promise`, not shrunk.

@@ -4,8 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How many seeds make a block. Blocks are dealt to the threads one at a time: databases are pooled per thread and
-/// closed with it, and opening new ones costs as much as a hundred runs. Shards consist of whole blocks, so that their
+/// How many seeds make a block. A search of seeds is saved after whole blocks, and shards consist of them, so that their
 /// hashes can be put together.
 pub(super) const BLOCK: u64 = 512;
 

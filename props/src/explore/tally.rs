@@ -170,19 +170,34 @@ impl<'a> Tally<'a> {
         names.zip(self.seen.iter().copied()).collect()
     }
 
-    /// The smallest failure of each broken promise, in the order in which the system lists them.
-    pub fn smallest(mut self, shrink: impl Fn(&str, Case) -> Option<Shrunk>) -> Vec<Broken> {
-        let promises = self.system.promises();
-        let broken = promises.filter_map(|promise| {
-            let Failures { times, smallest } = self.broken.remove(&promise.name)?;
-            let shrunk = smallest.into_iter().filter_map(|(seed, case)| {
-                let shrunk_from = case.tape.len();
-                let Shrunk { case, run, violation, also } = shrink(&promise.name, case)?;
-                Some(Broken { violation, also, times, seed, shrunk_from, case, run })
-            });
-            shrunk.min_by_key(|broken| (size(&broken.case), broken.run.trace.events().len()))
-        });
-        broken.collect()
+    /// The smallest failure of each broken promise, in the order in which the system lists them. `shrink` makes failures
+    /// smaller.
+    pub fn smallest(
+        mut self,
+        shrink: &mut dyn FnMut(Vec<(Name, Case)>) -> Vec<Option<Shrunk>>,
+    ) -> Vec<Broken> {
+        let mut found = Vec::new();
+        let mut work = Vec::new();
+        for promise in self.system.promises() {
+            let Some(Failures { times, smallest }) = self.broken.remove(&promise.name) else {
+                continue;
+            };
+            for (seed, case) in smallest {
+                found.push((times, seed, case.tape.len()));
+                work.push((promise.name.clone(), case));
+            }
+        }
+        let mut broken: Vec<Broken> = Vec::new();
+        for ((times, seed, shrunk_from), shrunk) in found.into_iter().zip(shrink(work)) {
+            let Some(Shrunk { case, run, violation, also }) = shrunk else { continue };
+            let new = Broken { violation, also, times, seed, shrunk_from, case, run };
+            match broken.last_mut().filter(|last| last.violation.promise == new.violation.promise) {
+                Some(last) if size_of(&new) < size_of(last) => *last = new,
+                Some(_) => {}
+                None => broken.push(new),
+            }
+        }
+        broken
     }
 }
 
@@ -199,4 +214,8 @@ impl Failures {
 
 fn size(case: &Case) -> (usize, usize) {
     (case.scenario.requests.len(), case.tape.len())
+}
+
+fn size_of(broken: &Broken) -> ((usize, usize), usize) {
+    (size(&broken.case), broken.run.trace.events().len())
 }

@@ -13,6 +13,7 @@ export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 cargo fmt --all --check
 # Lints and documentation are made of what the tests are compiled with: `cargo clippy` and `cargo doc` would check every
 # foreign crate a second time. Benches are compiled so that they are linted too.
+# Cargo watches this variable: set in `.ci/lint`, it would have everything compiled again each time.
 export CLIPPY_ARGS=-Dwarnings
 with_lints=(--config "build.rustc-workspace-wrapper='$PWD/.ci/lint'" --config "build.rustdoc='$PWD/.ci/document'")
 cargo test --workspace --locked "${with_lints[@]}" --benches --no-run

@@ -3,62 +3,33 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use support::{scratch, thunderhead};
+use support::{Server, scratch, thunderhead};
 
-/// A server of `uploads`; it is killed with the test.
-struct Served {
-    child: Child,
-    address: String,
-}
+/// A server of `uploads`.
+struct Served(Server);
 
 impl Served {
     fn start(folder: &Path) -> Served {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_thunderhead"))
-            .args(["serve", "uploads", "--user", "ann@acme", "--trace", "--listen", "127.0.0.1:0"])
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program is there");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("it is piped");
-        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let address = line.trim().strip_prefix("listening on http://").expect(&line).to_string();
-        Served { child, address }
+        let args = ["serve", "uploads", "--user", "ann@acme", "--trace", "--listen", "127.0.0.1:0"];
+        Served(Server::start(folder, &args))
     }
 
-    /// The whole answer to a request.
     fn ask(&self, line: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        let Served { address, .. } = self;
-        let length = body.len();
-        write!(
-            stream,
+        let (address, length) = (&self.0.address, body.len());
+        self.0.asks(&format!(
             "{line} HTTP/1.1\r\nHost: {address}\r\nContent-Type: image/png\r\nContent-Length: {length}\r\n\
              Connection: close\r\n\r\n{body}"
-        )
-        .expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
+        ))
     }
 
     /// Asks it to end, and has its exit code.
-    fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
+    fn interrupt(self) -> Option<i32> {
+        let id = self.0.id().to_string();
         assert!(Command::new("kill").args(["-INT", &id]).status().expect("started").success());
-        self.child.wait().expect("it ends").code()
-    }
-}
-
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.exit_code()
     }
 }
 

@@ -2,52 +2,24 @@
 
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
-use support::{files, scratch, thunderhead};
+use support::{Server, files, scratch, thunderhead};
 
 /// A server of a directory; it ends with the test.
-struct Shown {
-    child: Child,
-    address: String,
-}
+struct Shown(Server);
 
 impl Shown {
     fn start(folder: &Path, dir: &str) -> Shown {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_thunderhead"))
-            .args(["show", dir, "--port", "0"])
-            .current_dir(folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program is there");
-        let mut line = String::new();
-        let out = child.stdout.take().expect("it is piped");
-        BufReader::new(out).read_line(&mut line).expect("it says where it listens");
-        let address = line.trim().strip_prefix("listening on http://").expect(&line).to_string();
-        Shown { child, address }
+        Shown(Server::start(folder, &["show", dir, "--port", "0"]))
     }
 
-    /// The whole answer to these bytes.
     fn asks(&self, request: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).expect("it listens");
-        stream.write_all(request.as_bytes()).expect("it reads");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("it answers");
-        answer
+        self.0.asks(request)
     }
 
     fn get(&self, path: &str) -> String {
-        self.asks(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address))
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.asks(&format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.0.address))
     }
 }
 

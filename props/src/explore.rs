@@ -56,7 +56,7 @@ pub struct Search<'a> {
     pub requests: Option<Vec<ClientRequest>>,
     /// The number of threads, which does not change what is found.
     pub jobs: usize,
-    /// The search ends once one of these promises is broken.
+    /// The search ends once one of these promises is broken. What such a search saves cannot be taken up.
     pub enough: Vec<Name>,
     /// Whether to note which calls met which faults.
     pub coverage: bool,

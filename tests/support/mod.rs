@@ -3,10 +3,12 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part of it")]
 
 mod program;
+mod server;
 
 use std::path::{Path, PathBuf};
 
 pub use program::{Done, run, scratch};
+pub use server::Server;
 
 /// Runs `thunderhead` in a folder.
 pub fn thunderhead(folder: &Path, args: &[&str]) -> Done {

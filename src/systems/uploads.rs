@@ -146,9 +146,9 @@ fn mount_surroundings(cloud: &mut Cloud) {
     cloud.durable_object::<Operator>(OPERATOR);
 }
 
-fn mount_reference<L: Ledger>(cloud: &mut Cloud) {
+fn mount_reference<L: Ledger + 'static>(cloud: &mut Cloud) {
     mount_surroundings(cloud);
-    cloud.durable_object::<Organization<L>>(AGENT);
+    cloud.durable_object_with(AGENT, Organization::over::<L>);
     cloud.workflow(WORKFLOW, WorkflowConfig::default(), workflow::run);
     let [uploads, dead] = consumer::queues();
     let queues = match mistakes::DEAD_LETTERS_UNREAD.is_made_in(cloud) {

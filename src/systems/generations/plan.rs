@@ -4,14 +4,14 @@
 mod manager;
 
 use serde_json::json;
-use thunderhead_sim::{Cloud, DurableObject, Env, Error, Request, Response, Stub};
+use thunderhead_sim::{Cloud, Env, Error, Request, Response, Stub};
 
 use super::library;
 use super::names::{GENERATION, LIBRARY, WEB};
 use super::wire::Wanted;
 use crate::systems::ids::uuid_v7;
 use crate::systems::json;
-use manager::{Anew, Manager, Same};
+use manager::{Manager, Refire};
 
 /// The tables of the plan.
 const SCHEMA: [&str; 3] = [
@@ -47,27 +47,27 @@ const FOREIGN_KEY: (&str, &str) =
 
 /// The plan to the letter.
 pub fn as_written(cloud: &mut Cloud) {
-    mount::<Manager<Same>>(cloud, true);
+    mount(cloud, true, Refire::Same);
 }
 
 /// The plan without the foreign key; a request that is fired again keeps its name.
 pub fn no_foreign_key(cloud: &mut Cloud) {
-    mount::<Manager<Same>>(cloud, false);
+    mount(cloud, false, Refire::Same);
 }
 
 /// The plan without the foreign key; a request that is fired again is a new one.
 pub fn fires_anew(cloud: &mut Cloud) {
-    mount::<Manager<Anew>>(cloud, false);
+    mount(cloud, false, Refire::Anew);
 }
 
-fn mount<M: DurableObject>(cloud: &mut Cloud, foreign_key: bool) {
+fn mount(cloud: &mut Cloud, foreign_key: bool, refire: Refire) {
     let (without, with) = FOREIGN_KEY;
     for table in SCHEMA {
         let table = if foreign_key { table.replace(without, with) } else { table.into() };
         cloud.migrate(LIBRARY, &[&table]);
     }
     cloud.worker(WEB).fetch(serve);
-    cloud.durable_object::<M>(GENERATION);
+    cloud.durable_object_with(GENERATION, move |ctx, env| Manager::new(ctx, env, refire));
 }
 
 async fn serve(env: Env, request: Request) -> Result<Response, Error> {

@@ -68,9 +68,11 @@ impl ClassificationResult {
 
 /// The tables of an agent. Every method is one turn of the object or less: all of it is kept, or none.
 /// Those that change rows say whether a client would see the difference.
-pub trait Ledger: Sized + 'static {
+pub trait Ledger {
     /// The tables, made if they are not there. The environment says which mistake is made, if any.
-    fn open(storage: &ObjectStorage, env: &Env) -> Self;
+    fn open(storage: &ObjectStorage, env: &Env) -> Self
+    where
+        Self: Sized;
 
     /// Makes the row of `name` describe this event, as far as it is known; no event, no row.
     fn told(&self, name: &str, event: Option<&UploadEvent>, now: i64) -> Result<bool, Error>;

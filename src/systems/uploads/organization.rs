@@ -35,26 +35,17 @@ const ABANDON: &str = "insert into Abandoned values (?, 1) \
 const RESUMED: &str = "delete from Abandoned where eventId = ? and stops = ?";
 
 /// The agent, over one of the ledgers.
-pub struct Organization<L> {
+pub struct Organization {
     agent: Agent,
     ctx: ObjectState,
     env: Env,
-    ledger: L,
+    ledger: Box<dyn Ledger>,
     /// How many looks at each name have been applied in this life.
     applied: RefCell<SortedMap<String, u64>>,
 }
 
-impl<L: Ledger> DurableObject for Organization<L> {
+impl DurableObject for Organization {
     const ALARM: bool = false;
-
-    fn new(ctx: ObjectState, env: Env) -> Organization<L> {
-        let agent = Agent::new(ctx.clone(), env.clone());
-        let ledger = L::open(ctx.storage(), &env);
-        for schema in [SCHEMA, termination::SCHEMA] {
-            ctx.storage().exec(schema, &[]).expect("the names of the tables are free");
-        }
-        Organization { agent, ctx, env, ledger, applied: RefCell::default() }
-    }
 
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
@@ -111,7 +102,17 @@ impl<L: Ledger> DurableObject for Organization<L> {
     }
 }
 
-impl<L: Ledger> Organization<L> {
+impl Organization {
+    /// The agent over a ledger of this kind.
+    pub fn over<L: Ledger + 'static>(ctx: ObjectState, env: Env) -> Organization {
+        let agent = Agent::new(ctx.clone(), env.clone());
+        let ledger = Box::new(L::open(ctx.storage(), &env));
+        for schema in [SCHEMA, termination::SCHEMA] {
+            ctx.storage().exec(schema, &[]).expect("the names of the tables are free");
+        }
+        Organization { agent, ctx, env, ledger, applied: RefCell::default() }
+    }
+
     /// Something happened to a name: describes what R2 holds now, and has it classified.
     /// If it was deleted, clients hear when, or that R2 could not be asked and it takes longer.
     async fn refresh(

@@ -1,7 +1,6 @@
 //! The plan's object: all the messy state of a request in flight, in memory and in storage.
 
 use std::cell::RefCell;
-use std::marker::PhantomData;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -22,31 +21,21 @@ const GENERATION: &str = "INSERT INTO generations
   VALUES (?, ?, 'provider', ?, ?, ?, ?, ?)";
 const TAG: &str = "INSERT INTO tags (tag, target_type, target_id) VALUES (?, 'generation', ?)";
 
-/// What a request that is fired again after a restart is called.
-pub trait Refire: 'static {
-    /// Whether it keeps its name.
-    const SAME: bool;
-}
-
-/// It is the same request.
-pub struct Same;
-/// It is a request of its own.
-pub struct Anew;
-
-impl Refire for Same {
-    const SAME: bool = true;
-}
-
-impl Refire for Anew {
-    const SAME: bool = false;
+/// What a request that is fired again after a restart is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Refire {
+    /// The same request: it keeps its name.
+    Same,
+    /// A request of its own.
+    Anew,
 }
 
 /// The object of one generation.
-pub struct Manager<R> {
+pub struct Manager {
     ctx: ObjectState,
     env: Env,
     state: Rc<RefCell<Option<RequestState>>>,
-    refire: PhantomData<R>,
+    refire: Refire,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -93,19 +82,7 @@ impl Task {
     }
 }
 
-impl<R: Refire> DurableObject for Manager<R> {
-    const ALARM: bool = true;
-
-    /// A restart resumes from where it was.
-    fn new(ctx: ObjectState, env: Env) -> Manager<R> {
-        let stored = ctx.storage().get("request").ok().flatten();
-        let state: Option<RequestState> = stored.and_then(|body| json::read(&body).ok());
-        let manager =
-            Manager { ctx, env, state: Rc::new(RefCell::new(state)), refire: PhantomData };
-        manager.resume();
-        manager
-    }
-
+impl DurableObject for Manager {
     async fn rpc(&self, method: &str, args: Body) -> Result<Body, Error> {
         match method {
             "create" => self.create(json::read(&args)?),
@@ -133,10 +110,19 @@ impl<R: Refire> DurableObject for Manager<R> {
 /// The plan sets no limit. More tasks than these do not fit into the memory that an isolate has.
 const TASKS_MAX: u32 = 100_000;
 
-impl<R: Refire> Manager<R> {
-    fn this(&self) -> Manager<R> {
+impl Manager {
+    /// A restart resumes from where it was.
+    pub fn new(ctx: ObjectState, env: Env, refire: Refire) -> Manager {
+        let stored = ctx.storage().get("request").ok().flatten();
+        let state: Option<RequestState> = stored.and_then(|body| json::read(&body).ok());
+        let manager = Manager { ctx, env, state: Rc::new(RefCell::new(state)), refire };
+        manager.resume();
+        manager
+    }
+
+    fn this(&self) -> Manager {
         let (ctx, env, state) = (self.ctx.clone(), self.env.clone(), self.state.clone());
-        Manager { ctx, env, state, refire: PhantomData }
+        Manager { ctx, env, state, refire: self.refire }
     }
 
     fn create(&self, create: Create) -> Result<Body, Error> {
@@ -193,7 +179,7 @@ impl<R: Refire> Manager<R> {
         self.change(|state| {
             let task = &mut state.tasks[n];
             task.status = TaskStatus::Submitted;
-            if !(R::SAME && task.task_uuid.is_some()) {
+            if !(self.refire == Refire::Same && task.task_uuid.is_some()) {
                 task.task_uuid = Some(uuid);
             }
         })?;

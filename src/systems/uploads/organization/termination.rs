@@ -11,7 +11,7 @@ use thunderhead_sim::r2::{Action, Date, Notification, NotificationObject};
 use thunderhead_sim::workflow::Status as Instance;
 
 use super::Organization;
-use crate::systems::uploads::ledger::{ClassificationResult, Ledger, UploadStatus};
+use crate::systems::uploads::ledger::{ClassificationResult, UploadStatus};
 use crate::systems::uploads::mistakes;
 use crate::systems::uploads::names::{BUCKET, QUEUE, UploadEvent, WORKFLOW, key, workflow_id};
 
@@ -23,7 +23,7 @@ const WAS_TERMINATED: &str = "select 1 from Terminated where eventId = ?";
 /// How long it is until a workflow that was restarted is looked at again.
 const LATER_S: u32 = 60;
 
-impl<L: Ledger> Organization<L> {
+impl Organization {
     /// Ends the workflow of an upload that is gone, unless it has ended. To be called in the turn that removes its row.
     pub(super) async fn terminate(&self, event_id: &str) -> Result<(), Error> {
         match self.ledger.status(event_id)? {

@@ -9,7 +9,7 @@ use thunderhead_sim::Error;
 use thunderhead_sim::workflow::Status as Instance;
 
 use super::Organization;
-use crate::systems::uploads::ledger::{ClassificationResult, Ledger};
+use crate::systems::uploads::ledger::ClassificationResult;
 use crate::systems::uploads::mistakes;
 use crate::systems::uploads::names::{WORKFLOW, workflow_id};
 use crate::systems::uploads::watch::Watch;
@@ -19,7 +19,7 @@ const TRACK: &str = "insert into cf_agents_workflows (id, workflow_id, workflow_
 const STANDS: &str = "update cf_agents_workflows set status = ?2, updated_at = unixepoch(), \
     completed_at = iif(?3, unixepoch(), null) where workflow_id = ?1 and status <> ?2";
 
-impl<L: Ledger> Organization<L> {
+impl Organization {
     /// Sees to it that somebody asks how the workflow of an event has ended. To be awaited before it starts.
     pub(super) async fn watch(&self, event_id: &str) -> Result<(), Error> {
         if mistakes::TRACKS_THE_RESULT.is_made(&self.env) {

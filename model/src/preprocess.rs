@@ -1,10 +1,6 @@
 //! Turns pixels into the network's input.
 
-use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::U8x3;
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
-use image::metadata::Orientation;
-use image::{DynamicImage, RgbImage};
+use image::RgbImage;
 use serde::{Deserialize, Serialize};
 use thunderhead_pictures::Picture;
 
@@ -38,31 +34,14 @@ impl Preprocessing {
 
 /// The centre of a picture, upright, `SIDE` by `SIDE` pixels.
 ///
-/// Only the part that survives the cut is resized, and it is turned afterwards, when it is small;
-/// as the cut is centred, the order makes no difference.
+/// Only the part that survives the cut is resized, and it is turned afterwards; as the cut is centred, the order makes
+/// no difference.
 pub(crate) fn centre(picture: &Picture) -> Result<RgbImage, Error> {
-    let failed = |message: String| Error::Network(format!("resizing: {message}"));
-    let (width, height) = picture.pixels.dimensions();
+    let (width, height) = picture.dimensions();
     let side = f64::from(width.min(height)) * SIDE as f64 / SHORT_SIDE;
     let (left, top) = ((f64::from(width) - side) / 2.0, (f64::from(height) - side) / 2.0);
-    // Types instead of values say which pixels these are: otherwise the code for all kinds of pixels is compiled.
-    let source = TypedImageRef::<U8x3>::from_buffer(width, height, picture.pixels.as_raw())
-        .map_err(|error| failed(error.to_string()))?;
-    let mut small = RgbImage::new(SIDE as u32, SIDE as u32);
-    let mut target = TypedImage::<U8x3>::from_buffer(SIDE as u32, SIDE as u32, &mut small)
-        .map_err(|error| failed(error.to_string()))?;
-    let options = ResizeOptions::new()
-        .resize_alg(ResizeAlg::Convolution(FilterType::Bilinear))
-        .crop(left, top, side, side);
-    Resizer::new()
-        .resize_typed(&source, &mut target, &options)
-        .map_err(|error| failed(error.to_string()))?;
-    if picture.orientation == Orientation::NoTransforms {
-        return Ok(small);
-    }
-    let mut small = DynamicImage::ImageRgb8(small);
-    small.apply_orientation(picture.orientation);
-    Ok(small.into_rgb8())
+    let small = picture.square(left, top, side, SIDE as u32);
+    small.map_err(|message| Error::Network(format!("resizing: {message}")))
 }
 
 /// The network's input: one plane for each of red, green, blue.

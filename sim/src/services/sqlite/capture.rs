@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
+use rusqlite::types::ValueRef;
 
 use super::limits::MAX_FUNCTION_ARGUMENTS;
 use super::shared::Shared;
@@ -53,7 +54,7 @@ struct Definition {
 
 /// Registers the functions that the triggers call.
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
-    type Report = fn(&mut Capture, &Shape, &mut dyn Iterator<Item = Value>);
+    type Report = fn(&mut Capture, &Shape, &mut dyn Iterator<Item = ValueRef<'_>>);
     let functions: [(&str, Report); 5] = [
         ("_cf_insert", |capture, shape, values| {
             let (key, row) = shape.row(values);
@@ -65,7 +66,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
         }),
         ("_cf_update", |capture, shape, values| {
             let (key, old) = shape.row(values);
-            let new = shape.columns(values);
+            let new = shape.columns_after(&old, values);
             capture.push(shape, key, Some(old), Some(new));
         }),
         ("_cf_old", |capture, shape, values| capture.old = Some(shape.row(values))),
@@ -82,7 +83,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
             let mut capture = shared.capture();
             let number: u32 = context.get(0)?;
             let shape = Arc::clone(&capture.shapes[number as usize]);
-            let mut values = (1..context.len()).map(|i| Value::from(context.get_raw(i)));
+            let mut values = (1..context.len()).map(|i| context.get_raw(i));
             report(&mut capture, &shape, &mut values);
             Ok(rusqlite::types::Null)
         })?;
@@ -107,9 +108,9 @@ impl Capture {
 
 impl Shape {
     /// The key and the columns of a row, given as its rowid followed by its columns.
-    pub fn row(&self, values: &mut dyn Iterator<Item = Value>) -> (Vec<Value>, Row) {
-        let rowid = values.next().expect("the rowid comes first");
-        let row = self.columns(values);
+    pub fn row<T: Into<Value>>(&self, values: &mut dyn Iterator<Item = T>) -> (Vec<Value>, Row) {
+        let rowid = values.next().expect("the rowid comes first").into();
+        let row: Row = self.columns.iter().cloned().zip(values.map(T::into)).collect();
         let key = match self.keys.is_empty() {
             true => vec![rowid],
             false => self.keys.iter().map(|&i| row[i].1.clone()).collect(),
@@ -117,9 +118,13 @@ impl Shape {
         (key, row)
     }
 
-    /// The columns of a row, each with its name.
-    fn columns(&self, values: &mut dyn Iterator<Item = Value>) -> Row {
-        self.columns.iter().cloned().zip(values).collect()
+    /// The columns of a row that was changed, each with its name. Most are as they were.
+    fn columns_after(&self, old: &Row, values: &mut dyn Iterator<Item = ValueRef<'_>>) -> Row {
+        let column = |((name, old), new): (&(Arc<str>, Value), ValueRef<'_>)| {
+            let same = matches!((old, new), (Value::Text(old), ValueRef::Text(new)) if old.as_bytes() == new);
+            (Arc::clone(name), if same { old.clone() } else { new.into() })
+        };
+        old.iter().zip(values).map(column).collect()
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) struct Connection {
     pub shared: Arc<Shared>,
     /// `total_changes()` of the connection when the present run began.
     changes_before: u64,
+    /// Whether `changes()` and `last_insert_rowid()` are still those of a new connection.
+    counts_anew: bool,
     schema_version: i64,
     /// Whether some foreign key of the schema may be deferred.
     pub deferrable: bool,
@@ -96,6 +98,7 @@ impl Connection {
             prepared: Prepared::new(raw),
             shared,
             changes_before: 0,
+            counts_anew: true,
             schema_version: 0,
             deferrable: false,
             replaces: false,
@@ -157,9 +160,10 @@ impl Connection {
 
     /// Makes `changes()`, `last_insert_rowid()` and `total_changes()` those of a new connection.
     pub fn reset_counters(&mut self) {
-        self.internal("insert into temp._cf_counters(rowid) values(0)");
-        self.internal("delete from temp._cf_counters where rowid = 0");
-        self.internal("delete from temp._cf_counters where rowid = 0");
+        if !std::mem::replace(&mut self.counts_anew, true) {
+            self.internal("replace into temp._cf_counters(rowid) values(0)");
+            self.internal("delete from temp._cf_counters where rowid = 1");
+        }
         self.changes_before = self.raw().total_changes();
     }
 
@@ -246,6 +250,7 @@ impl Connection {
         {
             return Ok(ResultSet { last_row_id: self.last_insert_rowid(), ..answer.clone() });
         }
+        self.counts_anew &= statement.kind == Kind::Select;
         let alters = statement.kind == Kind::Schema && !statement.adds_column();
         let rows_before = self.reshapes(statement).then(|| self.snapshot());
         if alters {

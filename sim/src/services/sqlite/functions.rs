@@ -9,6 +9,7 @@
 //! on every machine are added here; sines and logarithms are not, since theirs may differ in the
 //! last bit.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,6 +19,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use super::Value;
 use super::prepared::Prepared;
 use super::shared::Shared;
+use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 const DATE_FUNCTIONS: [&str; 7] =
@@ -43,7 +45,13 @@ thread_local! {
     /// no table and no state of any run.
     static CALENDAR: Prepared =
         Prepared::new(Connection::open_in_memory().expect("an in-memory database opens"));
+    /// What it said last, by function and arguments: the time of a row is mostly read more than once.
+    static SAID: RefCell<SortedMap<(&'static str, Vec<Value>), Value>> =
+        const { RefCell::new(SortedMap::new()) };
 }
+
+/// As many answers as one run needs. More would take longer to look through.
+const MOST_SAID: usize = 64;
 
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
     let volatile = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_INNOCUOUS;
@@ -107,7 +115,11 @@ fn length(context: &Context<'_>) -> rusqlite::Result<usize> {
 }
 
 /// Calls a date function of SQLite, after replacing whatever means the present.
-fn calendar(function: &str, now: Time, mut arguments: Vec<Value>) -> rusqlite::Result<Value> {
+fn calendar(
+    function: &'static str,
+    now: Time,
+    mut arguments: Vec<Value>,
+) -> rusqlite::Result<Value> {
     let is = |value: &Value, word: &str| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(word));
     let moments = match function {
         "strftime" => 1..2,
@@ -130,12 +142,23 @@ fn calendar(function: &str, now: Time, mut arguments: Vec<Value>) -> rusqlite::R
         place += 1;
         place <= moments.end || !(is(argument, "localtime") || is(argument, "utc"))
     });
-    let marks = "?,".repeat(arguments.len());
+    let asked = (function, arguments);
+    if let Some(said) = SAID.with_borrow(|said| said.get(&asked).cloned()) {
+        return Ok(said);
+    }
+    let marks = "?,".repeat(asked.1.len());
     let sql = format!("select {function}({})", marks.trim_end_matches(','));
-    let arguments = rusqlite::params_from_iter(arguments);
-    CALENDAR.with(|calendar| {
+    let arguments = rusqlite::params_from_iter(&asked.1);
+    let answer: Value = CALENDAR.with(|calendar| {
         calendar.ours(&sql, |statement| {
             statement.query_row(arguments, |row| Ok(Value::from(row.get_ref(0)?)))
         })?
-    })
+    })?;
+    SAID.with_borrow_mut(|said| {
+        if said.len() == MOST_SAID {
+            said.clear();
+        }
+        said.insert(asked, answer.clone());
+    });
+    Ok(answer)
 }

@@ -12,13 +12,16 @@ use crate::services::sqlite::{Row, Value};
 use crate::services::storage::SqlCursor;
 use crate::services::workflow::{InstanceStatus, Status, StepError};
 
+// For a list of more than two, SQLite makes a short-lived table in every statement that writes the column. So the
+// check is spelt out, which the SDK's is not.
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS cf_agents_workflows (
         id TEXT PRIMARY KEY NOT NULL,
         workflow_id TEXT NOT NULL UNIQUE,
         workflow_name TEXT NOT NULL,
-        status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'paused', 'errored',
-            'terminated', 'complete', 'waiting', 'waitingForPause', 'unknown')),
+        status TEXT NOT NULL CHECK (status = 'queued' OR status = 'running' OR status = 'paused'
+            OR status = 'errored' OR status = 'terminated' OR status = 'complete'
+            OR status = 'waiting' OR status = 'waitingForPause' OR status = 'unknown'),
         metadata TEXT,
         error_name TEXT,
         error_message TEXT,

@@ -12,7 +12,8 @@ const SCHEMA: &str = "
         name text primary key,
         eventId text not null unique,
         workflowId text not null unique,
-        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        status text not null check (status = 'queued' or status = 'running'
+            or status = 'classified' or status = 'failed'),
         classificationLabel text,
         classificationScore real,
         error text,
@@ -25,7 +26,8 @@ const SCHEMA: &str = "
     create table if not exists Replaced (
         eventId text primary key,
         name text not null,
-        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        status text not null check (status = 'queued' or status = 'running'
+            or status = 'classified' or status = 'failed'),
         classificationLabel text,
         classificationScore real,
         error text,

@@ -11,7 +11,8 @@ pub(super) const SCHEMA: &str = "
         id text primary key,
         name text not null,
         workflowId text not null unique,
-        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        status text not null check (status = 'queued' or status = 'running'
+            or status = 'classified' or status = 'failed'),
         classificationLabel text,
         classificationScore real,
         error text,
@@ -23,7 +24,8 @@ pub(super) const SCHEMA: &str = "
         name text primary key,
         latestEventId text not null,
         latestWorkflowId text not null,
-        status text not null check (status in ('queued', 'running', 'classified', 'failed')),
+        status text not null check (status = 'queued' or status = 'running'
+            or status = 'classified' or status = 'failed'),
         classificationLabel text,
         classificationScore real,
         error text,

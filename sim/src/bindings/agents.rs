@@ -271,8 +271,7 @@ impl fmt::Debug for Agent {
 
 /// Parses the JSON of a call.
 fn parse<T: serde::de::DeserializeOwned>(args: &Body) -> Result<T, Error> {
-    serde_json::from_slice(args.bytes())
-        .map_err(|error| Error::app(format!("not a message of a workflow: {error}")))
+    args.read().map_err(|error| Error::app(format!("not a message of a workflow: {error}")))
 }
 
 /// The error that the SDK makes of an error of SQLite.

@@ -74,7 +74,7 @@ impl<'a> Reference<'a> {
             Part::Body(steps) if steps.is_empty() => return answer.body.text().map(str::to_string),
             Part::Body(steps) => steps,
         };
-        let document: &RawValue = serde_json::from_slice(answer.body.bytes()).ok()?;
+        let document: &RawValue = answer.body.read().ok()?;
         let found = steps.iter().try_fold(document, |value, step| member(value, step))?;
         // As it is written: a body may be signed.
         match found.get() {

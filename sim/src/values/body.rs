@@ -142,10 +142,17 @@ impl Body {
 
     /// The value that the bytes are the JSON of.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, NotJson> {
-        serde_json::from_slice(self.bytes()).map_err(|error| NotJson {
+        self.read().map_err(|error| NotJson {
             body: self.to_string().into(),
             why: error.to_string().into(),
         })
+    }
+
+    /// Like [`Body::parse`], of a value that may borrow from the body, and with the error of the parser.
+    pub fn read<'a, T: Deserialize<'a>>(&'a self) -> serde_json::Result<T> {
+        // As a whole it is known to be text sooner than string by string.
+        let text = std::str::from_utf8(self.bytes()).map_err(de::Error::custom)?;
+        serde_json::from_str(text)
     }
 
     /// How many bytes.

@@ -65,7 +65,7 @@ impl<'a> Question<'a> {
 fn told(response: &Response) -> Option<String> {
     match response.status {
         200 => {
-            let json: serde_json::Value = serde_json::from_slice(response.body.bytes()).ok()?;
+            let json: serde_json::Value = response.body.read().ok()?;
             Some(json["status"].as_str().unwrap_or("without a status").into())
         }
         404 | 410 => Some(ABSENT.into()),

@@ -37,8 +37,7 @@ fn apart(trace: &Trace) -> Result<(), Finding> {
                 }
             }
             Fact::Fetched { to: "model", request } => {
-                let prompt: serde_json::Value =
-                    serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+                let prompt: serde_json::Value = request.body.read().unwrap_or_default();
                 let id = prompt["comparisonId"].as_str().unwrap_or_default();
                 let history = prompt["history"].as_array().map_or(&[][..], Vec::as_slice);
                 for past in history {

@@ -81,7 +81,7 @@ impl<'a> Requests<'a> {
 
 /// The addresses that a request names.
 fn pair(request: &Request) -> (String, String) {
-    let json: serde_json::Value = serde_json::from_slice(request.body.bytes()).unwrap_or_default();
+    let json: serde_json::Value = request.body.read().unwrap_or_default();
     let url = |key: &str| json[key].as_str().unwrap_or_default().to_string();
     (url("leftUrl"), url("rightUrl"))
 }
@@ -91,7 +91,7 @@ fn is_compare(request: &Request) -> bool {
 }
 
 fn comparison_id(response: &Response) -> String {
-    let json: serde_json::Value = serde_json::from_slice(response.body.bytes()).unwrap_or_default();
+    let json: serde_json::Value = response.body.read().unwrap_or_default();
     json["comparisonId"].as_str().unwrap_or_default().into()
 }
 

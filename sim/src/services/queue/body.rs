@@ -80,8 +80,7 @@ impl MessageBody {
 
     /// The value that the bytes spell in JSON.
     pub fn to_json<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_slice(self.data.bytes())
-            .map_err(|error| Error::type_error(error.to_string()))
+        self.data.read().map_err(|error| Error::type_error(error.to_string()))
     }
 
     /// The string of a `text` or `json` body, when it is one.

@@ -119,8 +119,8 @@ impl Action {
 impl Notification {
     /// Reads a message body; fields it does not know are passed over.
     pub fn parse(body: &Body) -> Result<Notification, ParseError> {
-        let wire: Wire = serde_json::from_slice(body.bytes())
-            .map_err(|error| ParseError::NotANotification(error.to_string()))?;
+        let wire: Wire =
+            body.read().map_err(|error| ParseError::NotANotification(error.to_string()))?;
         wire.try_into()
     }
 

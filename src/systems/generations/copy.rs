@@ -4,6 +4,8 @@
 //! range, uploaded, and written down before the next one is asked for. All parts are of one version of the result: the
 //! first answer says which, and each later request insists on it.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 use thunderhead_sim::r2::{self, Code, HttpMetadata, UploadedPart};
 use thunderhead_sim::{Body, Error, MultipartUpload, Request, Response};
@@ -70,8 +72,8 @@ impl Generation {
         let put = !mistakes::FORGETS_THE_PUT.is_made(&self.env);
         let putting = Task { put, url: part.url, ..task.clone() };
         if mistakes::ROW_BEFORE_BYTES.is_made(&self.env) {
-            let of = self.store.request()?.create;
-            library::add_artifacts(&self.env, &of, std::slice::from_ref(task)).await?;
+            let of = &self.store.request()?.create;
+            library::add_artifacts(&self.env, of, &[Rc::new(task.clone())]).await?;
         }
         if !self.changed(n, &putting)? {
             return Ok(false);

@@ -51,9 +51,9 @@ impl DurableObject for Generation {
 
     /// Creates nothing, so a request for an unknown id leaves no data behind.
     fn new(ctx: ObjectState, env: Env) -> Generation {
-        let store = Store(ctx.storage().clone());
+        let store = Store::new(ctx.storage().clone());
         if mistakes::WRITES_AT_BIRTH.is_made(&env) {
-            store.0.put("born", "yes").expect("a short key");
+            store.storage.put("born", "yes").expect("a short key");
         }
         Generation { ctx, env, store, working: Rc::default(), ending: Rc::default() }
     }
@@ -114,8 +114,8 @@ impl Generation {
     /// Goes on from wherever it stands.
     async fn resume(&self) -> Result<(), Error> {
         if self.store.phase()? == Some(Phase::Accepted) {
-            let id = self.store.request()?.create.id;
-            let message = MessageSendRequest { body: MessageBody::text(&id), delay_seconds: None };
+            let id = &self.store.request()?.create.id;
+            let message = MessageSendRequest { body: MessageBody::text(id), delay_seconds: None };
             if !mistakes::NOBODY_WATCHES.is_made(&self.env) {
                 self.env.queue(WATCH).send_with(message.delayed(WATCH_DELAY)).await?;
             }
@@ -200,7 +200,7 @@ impl Generation {
         let now = self.env.now();
         if self.store.is_active()? {
             let late = now >= self.store.request()?.timeout_at;
-            if late || self.store.tasks()?.iter().all(Task::is_settled) {
+            if late || self.store.tasks()?.iter().all(|task| task.is_settled()) {
                 self.store.complete(now)?;
             }
         }
@@ -233,8 +233,9 @@ impl Generation {
         self.ctx.broadcast(settled());
         // What was not answered may still arrive in the bucket, and no row leads there.
         let sweeps_all = mistakes::SWEEPS_EVERYTHING.is_made(&self.env);
-        let doubtful = |task: &&Task| task.put && (sweeps_all || !made.contains(&task.artifact));
-        let doubtful: Vec<&Task> = tasks.iter().filter(doubtful).collect();
+        let doubtful =
+            |task: &&Rc<Task>| task.put && (sweeps_all || !made.contains(&task.artifact));
+        let doubtful: Vec<&Rc<Task>> = tasks.iter().filter(doubtful).collect();
         if doubtful.is_empty() || mistakes::NEVER_SWEEPS.is_made(&self.env) {
             return self.store.forget(&self.env);
         }

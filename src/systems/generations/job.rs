@@ -1,5 +1,6 @@
 //! Work on one task: the provider makes it, the bucket keeps it, the library shows it.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -57,7 +58,7 @@ impl Generation {
 
     /// Asks for the job. The provider knows by its name whether it has it already.
     async fn submit(&self, task: &Task) -> Result<Report, Error> {
-        let asked = self.store.request()?.create;
+        let asked = &self.store.request()?.create;
         let mut job = json!({
             "taskUUID": match mistakes::JOBS_WITHOUT_A_NAME.is_made(&self.env) {
                 true => self.env.unique(),
@@ -98,7 +99,7 @@ impl Generation {
         match report {
             Ok(report) => self.learn(n, asked.attempt, &report),
             Err(_) if !self.store.is_active()? => Ok(false),
-            Err(error) if self.store.task(n)? == *asked => Err(error),
+            Err(error) if *self.store.task(n)? == *asked => Err(error),
             Err(_) => Ok(true),
         }
     }
@@ -109,7 +110,7 @@ impl Generation {
         if !self.store.is_active()? {
             return Ok(false);
         }
-        let mut task = self.store.task(n)?;
+        let mut task = (*self.store.task(n)?).clone();
         let old_news = task.status >= TaskStatus::Streaming
             && !mistakes::HEARS_EVERYTHING_AGAIN.is_made(&self.env);
         if task.attempt != attempt || old_news {
@@ -145,17 +146,17 @@ impl Generation {
 
     /// Shows the artifact in the library. Only the library knows whether it came in time.
     async fn show(&self, n: u32, task: &Task) -> Result<bool, Error> {
-        let of = self.store.request()?.create;
+        let of = &self.store.request()?.create;
         if mistakes::READY_BEFORE_ITS_ROW.is_made(&self.env) {
             self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })?;
             self.tell()?;
         }
-        let stored = |other: &Task| other.status == TaskStatus::Stored;
+        let stored = |other: &Rc<Task>| other.status == TaskStatus::Stored;
         let shown = match mistakes::ALL_AT_ONCE.is_made(&self.env) {
             true => self.store.tasks()?.into_iter().filter(stored).collect(),
-            false => vec![task.clone()],
+            false => vec![Rc::new(task.clone())],
         };
-        library::add_artifacts(&self.env, &of, &shown).await?;
+        library::add_artifacts(&self.env, of, &shown).await?;
         if self.changed(n, &Task { status: TaskStatus::Ready, ..task.clone() })? {
             self.tell()?;
         }

@@ -2,6 +2,7 @@
 //! made again, and may arrive late.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 use thunderhead_sim::sqlite::{Row, Value};
@@ -92,7 +93,7 @@ pub async fn claim(env: &Env, client: &str, key: &str, proposed: &str) -> Result
 }
 
 /// Shows an artifact whose bytes are in the bucket. One at a time, unless a mistake is made.
-pub async fn add_artifacts(env: &Env, of: &Create, tasks: &[Task]) -> Result<(), Error> {
+pub async fn add_artifacts(env: &Env, of: &Create, tasks: &[Rc<Task>]) -> Result<(), Error> {
     let db = env.d1(LIBRARY);
     let add: Cow<str> = match mistakes::SHOWS_LATECOMERS.is_made(env) {
         true => ADD_ARTIFACT
@@ -100,7 +101,7 @@ pub async fn add_artifacts(env: &Env, of: &Create, tasks: &[Task]) -> Result<(),
             .into(),
         false => ADD_ARTIFACT.into(),
     };
-    let statement = |task| db.prepare(&add).bind(artifact_row(env, of, task));
+    let statement = |task: &Rc<Task>| db.prepare(&add).bind(artifact_row(env, of, task));
     match tasks {
         [task] => statement(task).run().await.map(|_| ()),
         tasks => db.batch(tasks.iter().map(statement).collect()).await.map(|_| ()),

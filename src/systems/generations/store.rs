@@ -1,18 +1,19 @@
 //! What an object remembers of its generation: the request, where it stands, and a task for each
 //! artifact. Every change is made within one turn, so it is kept or lost as a whole.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use thunderhead_sim::{Body, Env, Error, ObjectStorage, SortedSet, Time};
+use thunderhead_sim::{Env, Error, ObjectStorage, SortedSet, Time};
 
 use super::copy::Copy;
 use super::mistakes;
 use super::wire::{Create, Figures, Progress, Standing, TaskType};
 use crate::systems::ids::uuid_v7;
-use crate::systems::json;
+use crate::systems::json::{self, Kept};
 
 const REQUEST: &str = "request";
 const PHASE: &str = "phase";
@@ -72,12 +73,6 @@ impl From<Flat> for Stored {
     }
 }
 
-/// The part of a request that says how many tasks there are.
-#[derive(Deserialize)]
-struct Count {
-    count: u32,
-}
-
 /// One artifact to be made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -135,14 +130,29 @@ impl Task {
     }
 }
 
-/// The storage of one generation.
+/// The storage of one generation. Only what is stored counts; what was read from it is kept as long as it is the same.
 #[derive(Clone, Debug)]
-pub struct Store(pub ObjectStorage);
+pub struct Store {
+    pub storage: ObjectStorage,
+    read: Rc<Read>,
+}
+
+#[derive(Debug, Default)]
+struct Read {
+    phase: Kept<(), Phase>,
+    request: Kept<(), Stored>,
+    tasks: Kept<u32, Task>,
+}
 
 impl Store {
+    pub fn new(storage: ObjectStorage) -> Store {
+        Store { storage, read: Rc::default() }
+    }
+
     /// Where the generation stands, if there is one.
     pub fn phase(&self) -> Result<Option<Phase>, Error> {
-        self.get(PHASE)
+        let phase = self.get(PHASE, &self.read.phase, ())?;
+        Ok(phase.map(|phase| *phase))
     }
 
     /// Moves it on.
@@ -190,18 +200,19 @@ impl Store {
 
     /// Whose generation it is, until that is forgotten.
     pub fn client(&self) -> Result<Option<String>, Error> {
-        let stored: Option<Stored> = self.get(REQUEST)?;
-        Ok(stored.map(|stored| stored.create.client))
+        let stored = self.get(REQUEST, &self.read.request, ())?;
+        Ok(stored.map(|stored| stored.create.client.clone()))
     }
 
     /// Reads the request.
-    pub fn request(&self) -> Result<Stored, Error> {
-        self.get(REQUEST)?.ok_or_else(no_request)
+    pub fn request(&self) -> Result<Rc<Stored>, Error> {
+        self.get(REQUEST, &self.read.request, ())?.ok_or_else(|| Error::app("there is no request"))
     }
 
     /// Reads one task.
-    pub fn task(&self, n: u32) -> Result<Task, Error> {
-        self.get(&format!("{TASK}{n}"))?.ok_or_else(|| Error::app(format!("there is no task {n}")))
+    pub fn task(&self, n: u32) -> Result<Rc<Task>, Error> {
+        let task = self.get(&format!("{TASK}{n}"), &self.read.tasks, n)?;
+        task.ok_or_else(|| Error::app(format!("there is no task {n}")))
     }
 
     /// Keeps a task as it is now.
@@ -210,10 +221,8 @@ impl Store {
     }
 
     /// Reads every task, in order.
-    pub fn tasks(&self) -> Result<Vec<Task>, Error> {
-        let stored: Option<Count> = self.get(REQUEST)?;
-        let stored = stored.ok_or_else(no_request)?;
-        (0..stored.count).map(|n| self.task(n)).collect()
+    pub fn tasks(&self) -> Result<Vec<Rc<Task>>, Error> {
+        (0..self.request()?.create.count).map(|n| self.task(n)).collect()
     }
 
     /// No task will be worked on any more; when that was, is remembered.
@@ -224,14 +233,15 @@ impl Store {
 
     /// When the last task was settled, or its time was up.
     pub fn completed_at(&self) -> Result<Time, Error> {
-        self.get(COMPLETED_AT)?.ok_or_else(|| Error::app("it is not complete"))
+        let at = self.storage.get(COMPLETED_AT)?.ok_or_else(|| Error::app("it is not complete"))?;
+        json::read(&at)
     }
 
     /// Forgets everything but that there is nothing left to do.
     pub fn forget(&self, env: &Env) -> Result<(), Error> {
-        self.0.delete_all();
+        self.storage.delete_all();
         if mistakes::UNREADABLE_END.is_made(env) {
-            return self.0.put(PHASE, "done");
+            return self.storage.put(PHASE, "done");
         }
         self.set_phase(Phase::Done)
     }
@@ -253,16 +263,17 @@ impl Store {
         Ok(Progress { standing, count: tasks.len() as u32, ready, failed, client: None })
     }
 
-    fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, Error> {
-        let stored: Option<Body> = self.0.get(key)?;
-        stored.as_ref().map(json::read).transpose()
+    fn get<K: Ord, T: DeserializeOwned>(
+        &self,
+        key: &str,
+        read: &Kept<K, T>,
+        of: K,
+    ) -> Result<Option<Rc<T>>, Error> {
+        let stored = self.storage.get(key)?;
+        stored.as_ref().map(|stored| read.read(of, stored)).transpose()
     }
 
     fn put(&self, key: &str, value: &impl Serialize) -> Result<(), Error> {
-        self.0.put(key, json::write(value))
+        self.storage.put(key, json::write(value))
     }
-}
-
-fn no_request() -> Error {
-    Error::app("there is no request")
 }

@@ -76,4 +76,5 @@ pub(super) struct Known<'a> {
     facts: OnceCell<Vec<(usize, Time, facts::Fact<'a>)>>,
     at_the_end: OnceCell<contents::Contents<'a>>,
     given: OnceCell<Vec<facts::Given>>,
+    created: OnceCell<Vec<serde_json::Value>>,
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use serde::Deserialize;
 use thunderhead_sim::d1::{Answer, D1Result, Method};
 use thunderhead_sim::sqlite::{RowChange, Value};
 use thunderhead_sim::{EventKind, Op, Reply, Request, Response, Trace};
@@ -93,8 +94,12 @@ impl Message<'_> {
 
     /// The guest it is about.
     pub fn guest(&self) -> String {
-        let data: serde_json::Value = serde_json::from_str(self.data).unwrap_or_default();
-        data["guest"].as_str().unwrap_or_default().into()
+        #[derive(Default, Deserialize)]
+        struct Data {
+            guest: String,
+        }
+        let data: Data = serde_json::from_str(self.data).unwrap_or_default();
+        data.guest
     }
 }
 

@@ -4,37 +4,56 @@ use serde_json::{Map, Value, json};
 
 use super::facts::Message;
 
-/// The state after these messages.
-pub fn state<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> Value {
-    let mut waiting = Map::new();
-    let mut state = json!({ "status": "notStarted" });
-    for message in messages {
-        let data: Value = serde_json::from_str(message.data).unwrap_or_default();
-        let pending = state["status"] == "pending";
+/// The state after some messages, one after another.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    waiting: Map<String, Value>,
+    pub state: Value,
+}
+
+impl Default for Oracle {
+    fn default() -> Oracle {
+        Oracle { waiting: Map::new(), state: json!({ "status": "notStarted" }) }
+    }
+}
+
+impl Oracle {
+    /// Takes the next message.
+    pub fn hear(&mut self, message: &Message<'_>) {
+        let pending = self.state["status"] == "pending";
+        let not_started = self.state["status"] == "notStarted";
+        let data = || -> Value { serde_json::from_str(message.data).unwrap_or_default() };
         match message.message_type {
-            "GroupCheckoutInitiated" if state["status"] == "notStarted" => {
-                let guests = data["guests"].as_array().cloned().unwrap_or_default();
+            "GroupCheckoutInitiated" if not_started => {
+                let guests = data()["guests"].as_array().cloned().unwrap_or_default();
                 let guests = guests.iter().filter_map(Value::as_str);
-                waiting = guests.map(|guest| (guest.to_string(), json!("pending"))).collect();
-                state = json!({ "status": "pending", "guests": waiting });
+                self.waiting = guests.map(|guest| (guest.to_string(), json!("pending"))).collect();
+                self.state = json!({ "status": "pending", "guests": self.waiting });
             }
             "GuestCheckedOut" | "GuestCheckoutFailed" if pending => {
                 let left = message.message_type == "GuestCheckedOut";
+                let data = data();
                 let guest = data["guest"].as_str().unwrap_or_default();
-                if waiting.get(guest) == Some(&json!("pending")) {
+                if self.waiting.get(guest) == Some(&json!("pending")) {
                     let told = if left { "checkedOut" } else { "failed" };
-                    waiting.insert(guest.into(), json!(told));
+                    self.waiting.insert(guest.into(), json!(told));
                 }
-                state["guests"] = Value::Object(waiting.clone());
+                self.state["guests"] = Value::Object(self.waiting.clone());
             }
-            "GroupCheckoutCompleted" if pending => state = json!({ "status": "completed" }),
+            "GroupCheckoutCompleted" if pending => self.state = json!({ "status": "completed" }),
             "GroupCheckoutFailed" if pending => {
-                state = json!({ "status": "failed", "guests": data["guests"] });
+                self.state = json!({ "status": "failed", "guests": data()["guests"] });
             }
             _ => {}
         }
     }
-    state
+}
+
+/// The state after these messages.
+pub fn state<'a>(messages: impl IntoIterator<Item = &'a Message<'a>>) -> Value {
+    let mut oracle = Oracle::default();
+    messages.into_iter().for_each(|message| oracle.hear(message));
+    oracle.state
 }
 
 /// Whether the group has come to an end.

@@ -1,5 +1,6 @@
 //! What clients, subscribers and the provider are told.
 
+use serde::Deserialize;
 use thunderhead_sim::{Request, SortedMap, SortedSet};
 
 use super::contents::Contents;
@@ -81,6 +82,12 @@ fn known(trace: &Reading<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
+/// What an answer says of a generation, and nothing of the rest.
+#[derive(Default, Deserialize)]
+struct Status {
+    status: String,
+}
+
 fn forward(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut contents = Contents::default();
     // The final status of each generation that a client has seen, and what was known when a
@@ -99,15 +106,14 @@ fn forward(trace: &Reading<'_>) -> Result<(), Finding> {
             }
             Fact::Answered { call, response } if response.status == 200 => {
                 let Some((id, known)) = asked.get(&call) else { continue };
-                let answer = json(&response.body);
-                let status = answer["status"].as_str().unwrap_or_default();
-                if known.as_ref().is_some_and(|known| known != status) {
+                let Status { status } = response.body.read().unwrap_or_default();
+                if known.as_ref().is_some_and(|known| *known != status) {
                     let known = known.as_deref().unwrap_or_default();
                     let message = format!("{id} was {known}, and is said to be {status}");
                     return Err(Finding::at(event, message));
                 }
                 if status != "active" {
-                    ended.insert(id, status.into());
+                    ended.insert(id, status);
                 }
             }
             _ => {}

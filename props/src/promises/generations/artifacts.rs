@@ -7,7 +7,7 @@ use thunderhead_sim::{SortedMap, SortedSet, Time};
 use super::contents::Contents;
 use super::copies::Versions;
 use super::ends::timeout;
-use super::facts::{Fact, facts, json};
+use super::facts::{Fact, created, facts};
 use crate::history::named;
 use crate::promise::{Finding, Promise};
 use crate::promises::Reading;
@@ -77,7 +77,7 @@ fn has_its_bytes(trace: &Reading<'_>) -> Result<(), Finding> {
                 artifacts.map(|change| super::facts::after(change, "id")).collect()
             }
             Fact::Put { artifact, .. } | Fact::Completed { artifact, .. } => vec![artifact],
-            Fact::Deleted(artifacts) => artifacts.to_vec(),
+            Fact::Deleted(artifacts) => artifacts.ids().collect(),
             _ => continue,
         };
         for artifact in touched {
@@ -115,13 +115,15 @@ fn nothing_left_over(trace: &Reading<'_>) -> Result<(), Finding> {
 }
 
 fn paid_once(trace: &Reading<'_>) -> Result<(), Finding> {
+    let mut created = created(trace);
     let mut counts: SortedMap<&str, u64> = SortedMap::new();
     let mut jobs: SortedMap<&str, usize> = SortedMap::new();
     let mut charged = SortedSet::new();
     for (event, _, fact) in facts(trace) {
         match fact {
-            Fact::Created { generation, args } => {
-                counts.insert(generation, json(args)["count"].as_u64().unwrap_or_default());
+            Fact::Created { generation, .. } => {
+                let asked = created.next().expect("every request that was told of is there");
+                counts.insert(generation, asked["count"].as_u64().unwrap_or_default());
             }
             Fact::Accepted(job) => {
                 let jobs = jobs.entry(job.generation).or_default();
@@ -148,10 +150,12 @@ fn kept(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut charged = Vec::new();
     // When the time of each generation is up. One that ends before has heard of all its jobs.
     let mut deadlines: SortedMap<&str, Time> = SortedMap::new();
+    let mut created = created(trace);
     for (event, at, fact) in facts(trace) {
         match fact {
-            Fact::Created { generation, args } => {
-                deadlines.entry(generation).or_insert_with(|| at + timeout(&json(args)));
+            Fact::Created { generation, .. } => {
+                let asked = created.next().expect("every request that was told of is there");
+                deadlines.entry(generation).or_insert_with(|| at + timeout(asked));
             }
             Fact::Charged(job, _) => charged.push((event, at, job)),
             Fact::Calm => calm = at,
@@ -172,14 +176,15 @@ fn kept(trace: &Reading<'_>) -> Result<(), Finding> {
 
 fn tried(trace: &Reading<'_>) -> Result<(), Finding> {
     let contents = Contents::at_the_end(trace);
+    let mut created = created(trace);
     let mut asked: SortedMap<&str, (Time, usize)> = SortedMap::new();
     let mut taken: SortedMap<&str, SortedSet<&str>> = SortedMap::new();
     for (_, at, fact) in facts(trace) {
         match fact {
-            Fact::Created { generation, args } => {
-                let args = json(args);
+            Fact::Created { generation, .. } => {
+                let args = created.next().expect("every request that was told of is there");
                 let count = args["count"].as_u64().unwrap_or_default() as usize;
-                asked.entry(generation).or_insert_with(|| (at + timeout(&args), count));
+                asked.entry(generation).or_insert_with(|| (at + timeout(args), count));
             }
             Fact::Accepted(job) => {
                 taken.entry(job.generation).or_default().insert(job.artifact);

@@ -56,7 +56,7 @@ impl<'a> Contents<'a> {
                 self.etags.insert(artifact, etag);
             }
             Fact::Deleted(artifacts) => {
-                for artifact in artifacts.iter() {
+                for artifact in artifacts.ids() {
                     self.bucket.remove(artifact);
                     self.etags.remove(artifact);
                 }

@@ -122,7 +122,7 @@ fn is_final(trace: &Reading<'_>) -> Result<(), Finding> {
                 other.and_then(|(artifact, _)| contents.artifacts.get(artifact).copied())
             }
             Fact::Deleted(artifacts) => {
-                artifacts.iter().find_map(|artifact| contents.artifacts.get(artifact).copied())
+                artifacts.ids().find_map(|artifact| contents.artifacts.get(artifact).copied())
             }
             _ => None,
         };

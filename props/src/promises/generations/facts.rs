@@ -1,6 +1,6 @@
 //! What happened to generations, read from a trace. Only this file knows how the trace is laid out.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::Value as Json;
 use thunderhead_sim::r2::UploadedPart;
@@ -20,7 +20,7 @@ const OBJECT: &str = "GENERATION:";
 const KEY: &str = "artifacts/";
 
 /// Something that happened, as far as generations are concerned.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fact<'a> {
     /// Rows of the library changed in one transaction.
     Library(&'a [RowChange]),
@@ -32,7 +32,7 @@ pub enum Fact<'a> {
     Asked { call: u32, request: &'a Request },
     /// The worker has answered.
     Answered { call: u32, response: &'a Response },
-    /// An object was told of its request.
+    /// An object was told of its request; what it was told is in [`created`].
     Created { generation: &'a str, args: &'a Body },
     /// The provider has taken a job on.
     Accepted(Job<'a>),
@@ -57,13 +57,24 @@ pub enum Fact<'a> {
     /// An upload was given up.
     Aborted { upload: &'a str },
     /// These artifacts were deleted from the bucket.
-    Deleted(Rc<[&'a str]>),
+    Deleted(Artifacts<'a>),
     /// An object has told its subscribers something.
     Told { generation: &'a str, message: &'a Body },
     /// An object has died.
     Died { generation: &'a str },
     /// The storm is over.
     Calm,
+}
+
+/// The artifacts whose keys these are.
+#[derive(Clone, Copy, Debug)]
+pub struct Artifacts<'a>(&'a [Arc<str>]);
+
+impl<'a> Artifacts<'a> {
+    /// Their ids.
+    pub fn ids(self) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter_map(|key| key.strip_prefix(KEY))
+    }
 }
 
 /// A job as the provider writes of it.
@@ -100,7 +111,7 @@ pub fn facts<'a>(trace: &Reading<'a>) -> impl Iterator<Item = (usize, Time, Fact
             events.filter_map(|(at, event)| Some((at, event.at, read(trace.trace, event)?)));
         facts.collect()
     };
-    trace.generations.facts.get_or_init(read).iter().cloned()
+    trace.generations.facts.get_or_init(read).iter().copied()
 }
 
 /// Like [`facts`], of such events alone.
@@ -110,6 +121,18 @@ pub fn facts_of<'a>(
 ) -> impl Iterator<Item = (usize, Fact<'a>)> {
     let of = facts(trace).filter(move |(at, ..)| is(&trace.events()[*at].kind));
     of.map(|(at, _, fact)| (at, fact))
+}
+
+/// The request of each [`Fact::Created`], in order.
+pub fn created<'b>(trace: &'b Reading<'_>) -> impl Iterator<Item = &'b Json> {
+    let read = || {
+        let args = facts(trace).filter_map(|(.., fact)| match fact {
+            Fact::Created { args, .. } => Some(json(args)),
+            _ => None,
+        });
+        args.collect()
+    };
+    trace.generations.created.get_or_init(read).iter()
 }
 
 fn read<'a>(trace: &'a Trace, event: &'a Event) -> Option<Fact<'a>> {
@@ -186,9 +209,7 @@ fn written<'a>(op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
         (r2::Op::Put { key, body, .. }, r2::Reply::Stored(object)) => {
             Fact::Put { artifact: key.strip_prefix(KEY)?, body, etag: &object.etag }
         }
-        (r2::Op::Delete { .. }, _) => {
-            Fact::Deleted(op.keys().iter().filter_map(|key| key.strip_prefix(KEY)).collect())
-        }
+        (r2::Op::Delete { .. }, _) => Fact::Deleted(Artifacts(op.keys())),
         (r2::Op::UploadPart { upload_id, part_number, body, .. }, _) => {
             Fact::Part { upload: upload_id, number: *part_number, body }
         }
@@ -239,7 +260,7 @@ pub fn generation_of(change: &RowChange) -> Option<&str> {
 
 /// The body as JSON; `null` when it is none.
 pub fn json(body: &Body) -> Json {
-    serde_json::from_slice(body.bytes()).unwrap_or_default()
+    body.read().unwrap_or_default()
 }
 
 /// What each client authorizes itself with.

@@ -1,5 +1,6 @@
 //! What a search must have seen, or it proves little.
 
+use serde::Deserialize;
 use thunderhead_sim::{Body, SortedMap, SortedSet};
 
 use super::contents::Contents;
@@ -179,7 +180,13 @@ fn overtaken(trace: &Reading<'_>) -> bool {
 
 /// The job that a request or a report is about.
 fn task_of(body: &Body) -> String {
-    json(body)["taskUUID"].as_str().unwrap_or_default().into()
+    #[derive(Default, Deserialize)]
+    struct Job {
+        #[serde(rename = "taskUUID")]
+        task: String,
+    }
+    let job: Job = body.read().unwrap_or_default();
+    job.task
 }
 
 fn stray(trace: &Reading<'_>, status: u16) -> bool {
@@ -213,7 +220,8 @@ fn swept(trace: &Reading<'_>) -> bool {
     let mut contents = Contents::default();
     facts(trace).any(|(_, at, fact)| {
         let there = |artifact: &&str| contents.bucket.contains_key(artifact);
-        let deleted = matches!(&fact, Fact::Deleted(artifacts) if artifacts.iter().any(there));
+        let deleted =
+            matches!(&fact, Fact::Deleted(artifacts) if artifacts.ids().any(|id| there(&id)));
         contents.learn(at, &fact);
         deleted
     })

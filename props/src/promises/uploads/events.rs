@@ -72,7 +72,7 @@ fn one_workflow(trace: &Reading<'_>) -> Result<(), Finding> {
 /// The event that a workflow is for: what R2 has stored under the key and the etag in its parameters. What the
 /// application calls its event counts only if R2 knows nothing of those.
 fn event_in(params: &Body, stored: &SortedSet<Rc<str>>) -> String {
-    let params: serde_json::Value = serde_json::from_slice(params.bytes()).unwrap_or_default();
+    let params: serde_json::Value = params.read().unwrap_or_default();
     let text = |name: &str| params[name].as_str().unwrap_or_default();
     let event = event_id(text("key"), text("eTag"));
     if stored.contains(&*event) { event } else { text("eventId").into() }

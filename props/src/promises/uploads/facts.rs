@@ -8,7 +8,7 @@ use thunderhead_sim::queue::{self, Fate, MessageBody, MessageId};
 use thunderhead_sim::r2::{self, Object};
 use thunderhead_sim::sqlite::RowChange;
 use thunderhead_sim::{
-    Body, Error, EventKind, Op, Outcome, Reply, Request, Response, Trace, workflow,
+    Body, Error, EventKind, Op, Outcome, Reply, Request, Response, SortedMap, Trace, workflow,
 };
 
 use super::contents::event_id;
@@ -95,11 +95,12 @@ pub fn facts<'a>(trace: &Reading<'a>) -> impl Iterator<Item = (usize, Fact<'a>)>
 fn read(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     // A reply names only its call, so what the browser asked is remembered by call.
     let mut connecting: Vec<(u32, &str)> = Vec::new();
+    let mut known = Events::default();
     trace.events().iter().enumerate().filter_map(move |(at, event)| {
         let actor = trace.actor(event);
         let fact = match &event.kind {
             EventKind::Effect { call, outcome } => {
-                effect(*call, trace.op(*call), trace.outcome(*outcome))
+                effect(&mut known, *call, trace.op(*call), trace.outcome(*outcome))
             }
             EventKind::Call { call } => match trace.op(*call) {
                 Op::Notify { event, .. } => Some(Fact::Tells(*call, &event.object.key)),
@@ -185,9 +186,16 @@ pub fn deliveries(trace: &Trace) -> impl Iterator<Item = (usize, Fact<'_>)> {
     })
 }
 
-fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
+fn effect<'a>(
+    known: &mut Events<'a>,
+    call: u32,
+    op: &'a Op,
+    outcome: &'a Outcome,
+) -> Option<Fact<'a>> {
     match (op, outcome) {
-        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => bucket(call, op, reply),
+        (Op::R2(op), Ok(Reply::R2(reply))) if op.bucket() == BUCKET => {
+            bucket(known, call, op, reply)
+        }
         (Op::Notify { .. }, Ok(Reply::Queue(queue::Reply::Sent { id, .. }))) => {
             Some(Fact::Told(call, *id))
         }
@@ -217,11 +225,21 @@ fn effect<'a>(call: u32, op: &'a Op, outcome: &'a Outcome) -> Option<Fact<'a>> {
     }
 }
 
-fn event_of(object: &Object) -> Rc<str> {
-    event_id(&object.key, &object.etag).into()
+/// The events of what R2 has held, by key and ETag: most objects are heard of more than once.
+type Events<'a> = SortedMap<(&'a str, &'a str), Rc<str>>;
+
+fn event_of<'a>(known: &mut Events<'a>, object: &'a Object) -> Rc<str> {
+    let (key, etag) = (&*object.key, &*object.etag);
+    Rc::clone(known.entry((key, etag)).or_insert_with(|| event_id(key, etag).into()))
 }
 
-fn bucket<'a>(call: u32, op: &'a r2::Op, reply: &'a r2::Reply) -> Option<Fact<'a>> {
+fn bucket<'a>(
+    known: &mut Events<'a>,
+    call: u32,
+    op: &'a r2::Op,
+    reply: &'a r2::Reply,
+) -> Option<Fact<'a>> {
+    let mut event_of = |object: &'a Object| event_of(known, object);
     match (op, reply) {
         (r2::Op::Head { key, .. }, r2::Reply::Object(object)) => {
             Some(Fact::Looked(call, key, Some(event_of(object))))

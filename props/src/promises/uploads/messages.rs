@@ -73,7 +73,7 @@ impl Said<'_> {
         organisation: &'a str,
         message: &'a Body,
     ) -> Option<String> {
-        let message: Message<'a> = serde_json::from_slice(message.bytes()).ok()?;
+        let message: Message<'a> = message.read().ok()?;
         match message {
             Message::UploadProgress { name, event_id, status, step } => {
                 let row =

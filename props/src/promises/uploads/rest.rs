@@ -124,7 +124,7 @@ fn up_to_date(trace: &Reading<'_>) -> Result<(), Finding> {
             Fact::Fetched(call, response) => {
                 let Some(request) = asked.get(&call) else { continue };
                 let path = request.path.split('?').next().unwrap_or_default();
-                let list = serde_json::from_slice(response.body.bytes()).unwrap_or_default();
+                let list = response.body.read().unwrap_or_default();
                 seen.insert(path.trim_start_matches('/'), list);
             }
             _ => {}

@@ -33,6 +33,7 @@ impl Env {
         // It was checked before the run began, but not with what it takes from answers.
         let Ok(says) = Conversation::of(&request).transpose() else { return };
         let mut talk = says.map(|says| Talk { steps: says.steps, at: 0, unanswered: 0 });
+        let mut endless = 0;
         for left in (0..=sent.retries).rev() {
             let response = self.fetch(&to, request.clone()).await;
             let end_in =
@@ -40,10 +41,14 @@ impl Env {
             let over = match (end_in(WEB_SOCKET), &mut talk, end_in(STREAM)) {
                 (Some(end), Some(talk), _) => talk.on(&self, end).await,
                 (_, _, Some(body)) => match (self.read_body(body).await, response) {
-                    (Some(whole), Ok(response)) => {
-                        self.answered(&sent, Response { body: whole, ..response })
+                    (Read::Broken, _) | (_, Err(_)) => false,
+                    (Read::Left(_), Ok(response)) if !is_event_stream(&request, &response) => {
+                        endless += 1;
+                        endless == CONNECTIONS_MOST
                     }
-                    _ => false,
+                    (Read::Whole(come) | Read::Left(come), Ok(response)) => {
+                        self.answered(&sent, Response { body: come, ..response })
+                    }
                 },
                 _ => response.is_ok_and(|response| self.answered(&sent, response)),
             };
@@ -99,25 +104,32 @@ impl Env {
         Some(end)
     }
 
-    /// Reads a body that is streamed, for as long as a client does that. Returns what has come; none if it was broken
-    /// off.
-    async fn read_body(&self, end: EndId) -> Option<Body> {
-        let mut whole = Vec::new();
+    /// Reads a body that is streamed, for as long as a client does that.
+    async fn read_body(&self, end: EndId) -> Read {
+        let mut come = Vec::new();
         let reading = async {
             while let Some(frame) = self.next_frame(end).await {
                 match frame {
                     Frame::Broken => return false,
-                    Frame::Part(part) => whole.extend_from_slice(part.bytes()),
+                    Frame::Part(part) => come.extend_from_slice(part.bytes()),
                     _ => {}
                 }
             }
             true
         };
-        let read = self.timeout(READS, reading).await;
-        if read.is_none() {
-            self.world().state().send_frame(end, Frame::Cancel { reason: "".into() });
+        match self.timeout(READS, reading).await {
+            Some(true) => Read::Whole(come.into()),
+            Some(false) => Read::Broken,
+            None => {
+                let mut state = self.world().state();
+                // Nobody is there to hear that the client goes away, so it learns what it has not been told yet.
+                if state.connections[end].cut {
+                    return Read::Broken;
+                }
+                state.send_frame(end, Frame::Cancel { reason: "".into() });
+                Read::Left(come.into())
+            }
         }
-        read.unwrap_or(true).then(|| whole.into())
     }
 
     /// Waits until the reader of a body is not far behind, or wants no more. Returns whether it wants more.
@@ -162,6 +174,23 @@ impl Env {
         })
         .await
     }
+}
+
+/// How the reading of a body that is streamed came to its end.
+enum Read {
+    Whole(Body),
+    Broken,
+    /// The client wanted no more of it. Silence is no end: the rest may still come, or the news that none will.
+    Left(Body),
+}
+
+/// Whether an answer has no end, and who has read of it for a while has what it came for. Everything else that has not
+/// ended is not whole, and is asked for again: a client that gave up by its clock cannot know that all was done. A
+/// `POST` may be answered with events too, but those have an end, because browsers listen to endless ones with `GET`.
+fn is_event_stream(request: &Request, response: &Response) -> bool {
+    let kind = response.headers.get("content-type").unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    request.method == "GET" && kind.eq_ignore_ascii_case("text/event-stream")
 }
 
 /// How far a client has come with what it has to say.

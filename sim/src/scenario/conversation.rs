@@ -22,7 +22,8 @@ use crate::scenario::script::words::{duration, duration_text};
 /// The method of a request that opens a WebSocket.
 pub const WEBSOCKET: &str = "WEBSOCKET";
 
-/// A client that was not answered on so many connections, none of which was lost, waits no longer.
+/// A client that was not answered on so many connections, none of which was lost, waits no longer. So does one that has
+/// read so many bodies without an end.
 pub const CONNECTIONS_MOST: usize = 4;
 /// How long a client listens when it has nothing more to say.
 const LISTENS: Duration = Duration::from_secs(5);

@@ -176,13 +176,63 @@ fn a_writer_learns_that_its_reader_wants_no_more() {
     assert!(run.trace.to_string().contains(r#"stream.cancel stream 0 "enough""#), "{}", run.trace);
 }
 
+/// The times in seconds at which a client has asked for a body without an end that is of such a type.
+fn asked_without_end(method: &str, content_type: &'static str) -> (Run, Vec<u64>) {
+    let requests = vec![ClientRequest::new(Time::ZERO, method, "/", "").retried(9)];
+    let run = played(&Scenario { requests, ..Scenario::default() }, &|cloud| {
+        cloud.worker("web").fetch(move |env, _| async move {
+            let clock = env.clone();
+            let response = env.stream(move |body| tick(clock, body, 1_000));
+            Ok(response.with_header("content-type", content_type))
+        });
+    });
+    let calls = run.trace.events().iter().filter(|event| match event.kind {
+        EventKind::Call { call } => matches!(run.trace.op(call), Op::Fetch { .. }),
+        _ => false,
+    });
+    let times = calls.map(|event| event.at.as_ms() / 1_000).collect();
+    (run, times)
+}
+
 #[test]
-fn a_client_reads_a_body_without_an_end_for_thirty_seconds() {
-    let run = asked(1_000, Vec::new(), Vec::new());
+fn a_client_reads_an_event_stream_for_thirty_seconds() {
+    let (run, asked) = asked_without_end("GET", "text/event-stream; charset=utf-8");
     let told = logged(&run);
     assert_eq!(told[3..5], ["30 s part 4: written", "40 s part 5: unwanted"], "{}", run.trace);
-    let calls = lines(&run, "fetch web").into_iter().filter(|line| line.starts_with("client call"));
-    assert_eq!(calls.count(), 1, "{}", run.trace);
+    assert_eq!(asked, [0], "{}", run.trace);
+}
+
+#[test]
+fn a_client_that_has_read_no_end_asks_again_and_gives_up_at_last() {
+    for (method, kind) in [("GET", "text/plain"), ("POST", "text/event-stream")] {
+        let (run, asked) = asked_without_end(method, kind);
+        assert_eq!(asked, [0, 31, 62, 93], "{method} {kind}\n{}", run.trace);
+    }
+}
+
+#[test]
+fn a_body_that_broke_off_is_asked_for_again_though_the_news_comes_after_its_client_has_gone() {
+    let late = || ScriptedFault {
+        by: Some(Duration::from_secs(25)),
+        ..ScriptedFault::once(Fault::Delay, "cloud>stream.end")
+    };
+    for kind in ["text/plain", "text/event-stream"] {
+        let scenario = Scenario {
+            requests: vec![ClientRequest::new(Time::ZERO, "GET", "/", "").retried(1)],
+            faults: vec![late()],
+            kills: vec![Kill { at: Time::from_ms(15_000), host: "web".into(), down: None }],
+            ..Scenario::default()
+        };
+        let run = played(&scenario, &|cloud| {
+            cloud.worker("web").fetch(move |env, _| async move {
+                let clock = env.clone();
+                let response = env.stream(move |body| tick(clock, body, 3));
+                Ok(response.with_header("content-type", kind))
+            });
+        });
+        let come = come(&run);
+        assert_eq!(come.last().unwrap(), "stream.end stream 1", "{kind}\n{}", run.trace);
+    }
 }
 
 #[test]

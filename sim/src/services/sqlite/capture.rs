@@ -129,14 +129,19 @@ impl Shape {
 }
 
 /// Gives every table its triggers. A table that is as it was keeps those that it has: an application that makes many
-/// tables would otherwise pay for all of them with each.
-pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<bool> {
+/// tables would otherwise pay for all of them with each. Takes and returns what [`recurse`] returns. All that is asked
+/// here is prepared again with every change of the schema, so little is asked.
+pub(super) fn refresh(
+    connection: &Connection,
+    shared: &Arc<Shared>,
+    recursing: bool,
+) -> rusqlite::Result<bool> {
     let sql = "select name, wr from pragma_table_list where schema = 'main' and type = 'table' \
                and name not like 'sqlite\\_%' escape '\\' order by name";
     let mut tables = connection.prepare_cached(sql)?;
     let tables: Vec<(String, bool)> =
         tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let mut definitions = definitions(connection)?;
+    let (mut definitions, alone) = definitions(connection)?;
     let mut present = present(connection)?;
     for (table, without_rowid) in tables {
         let definition = definitions.remove(&table).unwrap_or_default();
@@ -151,19 +156,30 @@ pub(super) fn refresh(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
         shared.capture().shapes.push(Arc::new(shape));
     }
     present.values().try_for_each(|gone| drop_all(connection, gone))?;
-    recurse(connection)
+    if alone != recursing {
+        set_recursive(connection, alone)?;
+    }
+    Ok(alone)
 }
 
-/// The definitions of all tables, by name.
-fn definitions(connection: &Connection) -> rusqlite::Result<SortedMap<String, Definition>> {
-    let sql = "select name, coalesce(sql, ''), (select count(*) from sqlite_master as i \
-               where i.type = 'index' and i.tbl_name = t.name) \
-               from sqlite_master as t where type = 'table'";
-    let mut tables = connection.prepare_cached(sql)?;
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok((row.get(0)?, Definition { sql: row.get(1)?, indexes: row.get(2)? }))
-    };
-    tables.query_map([], read)?.collect()
+/// The definitions of all tables, by name, and whether the application has no triggers.
+fn definitions(connection: &Connection) -> rusqlite::Result<(SortedMap<String, Definition>, bool)> {
+    let sql = "select type, tbl_name, sql from sqlite_master";
+    let mut schema = connection.prepare_cached(sql)?;
+    let mut rows = schema.query([])?;
+    let (mut definitions, mut alone) = (SortedMap::<String, Definition>::new(), true);
+    while let Some(row) = rows.next()? {
+        match row.get_ref(0)?.as_str()? {
+            "table" => {
+                let sql: Option<String> = row.get(2)?;
+                definitions.entry(row.get(1)?).or_default().sql = sql.unwrap_or_default();
+            }
+            "index" => definitions.entry(row.get(1)?).or_default().indexes += 1,
+            "trigger" => alone = false,
+            _ => {}
+        }
+    }
+    Ok((definitions, alone))
 }
 
 /// The names of our triggers, by the table that they are of.
@@ -199,12 +215,17 @@ pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<bool> {
     let alone: bool = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let now: bool =
         connection.prepare_cached("pragma recursive_triggers")?.query_row([], |row| row.get(0))?;
-    match (alone, now) {
-        (true, false) => connection.execute_batch("pragma recursive_triggers = on")?,
-        (false, true) => connection.execute_batch("pragma recursive_triggers = off")?,
-        _ => {}
+    if alone != now {
+        set_recursive(connection, alone)?;
     }
     Ok(alone)
+}
+
+fn set_recursive(connection: &Connection, recursive: bool) -> rusqlite::Result<()> {
+    connection.execute_batch(match recursive {
+        true => "pragma recursive_triggers = on",
+        false => "pragma recursive_triggers = off",
+    })
 }
 
 fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite::Result<Shape> {

@@ -136,7 +136,8 @@ impl Connection {
             self.indexes_text |= statement.has(words::VIRTUAL);
         }
         self.note_schema();
-        self.recursing = shared.as_internal(|| capture::refresh(self.raw(), &shared))?;
+        self.recursing =
+            shared.as_internal(|| capture::refresh(self.raw(), &shared, self.recursing))?;
         Ok(())
     }
 
@@ -272,7 +273,8 @@ impl Connection {
             self.deferrable |= statement.has(words::DEFERRED);
             self.replaces |= statement.has(words::REPLACE);
             self.indexes_text |= statement.has(words::VIRTUAL);
-            let refreshed = self.shared.as_internal(|| capture::refresh(self.raw(), &self.shared));
+            let refresh = || capture::refresh(self.raw(), &self.shared, self.recursing);
+            let refreshed = self.shared.as_internal(refresh);
             self.recursing = refreshed.expect("every table takes our triggers");
         }
         let rows_before = rows_before.filter(|_| result.is_ok());

@@ -191,3 +191,63 @@ pub fn list(scheme: &str) -> String {
     let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
     if known.is_empty() { "none".into() } else { known.join(", ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use thunderhead_sim::{ClientRequest, Scenario, SortedMap, Source, Tape, Time, simulate};
+
+    use super::PARTS;
+    use crate::app::App;
+    use crate::config::Config;
+    use crate::files::Files;
+
+    fn app(bindings: &str, source: &str) -> std::sync::Arc<App> {
+        let files = SortedMap::from([("index.js".to_string(), source.to_string())]);
+        let config = format!("{{ \"main\": \"index.js\", {bindings} }}");
+        let config = Config::parse("wrangler.json", &config).unwrap_or_else(|why| panic!("{why}"));
+        App::new(config, Files::Memory(files)).unwrap_or_else(|why| panic!("{why}")).into()
+    }
+
+    /// How large the heap is when that program has booted.
+    fn booted(bindings: &str, source: &str) -> usize {
+        let isolate = app(bindings, source).isolate();
+        isolate.unwrap_or_else(|why| panic!("{why}")).image_size()
+    }
+
+    const PLAIN: &str = "export default { fetch: () => new Response() };";
+    /// No part takes less.
+    const SOME: usize = 4_000;
+
+    #[test]
+    fn a_part_is_there_from_the_beginning_only_if_the_program_has_a_word_for_it_or_a_binding() {
+        let plain = booted("", PLAIN);
+        for word in PARTS.iter().flat_map(|(_, words)| *words) {
+            let with = booted("", &format!("{PLAIN} // {word}"));
+            assert!(with > plain + SOME, "{word}: {with} bytes, and {plain} without");
+        }
+        let bindings = [
+            r#""r2_buckets": [{ "binding": "A", "bucket_name": "photos" }]"#,
+            r#""kv_namespaces": [{ "binding": "A", "id": "a" }]"#,
+            r#""d1_databases": [{ "binding": "A", "database_name": "a", "database_id": "a" }]"#,
+            r#""send_email": [{ "name": "A" }]"#,
+        ];
+        for binding in bindings {
+            let with = booted(binding, PLAIN);
+            assert!(with > plain + SOME, "{binding}: {with} bytes, and {plain} without");
+        }
+    }
+
+    #[test]
+    fn a_part_that_the_program_has_no_word_for_comes_when_it_is_asked_for() {
+        let source = "export default { fetch: () => \
+                      new Response(new globalThis['URL' + 'Pattern']({ pathname: '/a' }).pathname) };";
+        assert!(booted("", source) < booted("", PLAIN) + SOME);
+        let app = app("", source);
+        let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+        let scenario = Scenario { requests, ..Scenario::default() };
+        let mount = |cloud: &mut thunderhead_sim::Cloud| app.mount(cloud);
+        let run = simulate(&scenario, &Source::Tape(Tape::benign()), &mount);
+        let told = run.map(|run| run.trace.to_string()).unwrap_or_else(|why| panic!("{why}"));
+        assert!(told.lines().any(|line| line.ends_with(r#""/a""#)), "{told}");
+    }
+}

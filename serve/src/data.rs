@@ -98,7 +98,10 @@ impl Data {
         make(path).map_err(unwritable)?;
         let lock = lock(path)?;
         let mut db = Connection::open(path.join("cloud.db"))?;
-        db.execute_batch("pragma journal_mode = wal; pragma synchronous = full;")?;
+        // In memory pages are smaller (`.cargo/config.toml`). A body has many, and each is written with a header.
+        db.execute_batch(
+            "pragma page_size = 4096; pragma journal_mode = wal; pragma synchronous = full;",
+        )?;
         if is_empty(&db)? {
             create(&mut db, identity)?;
         }

@@ -59,6 +59,8 @@ impl SqliteStore {
     pub fn open_with(path: &Path, patience: Duration) -> Result<SqliteStore, Error> {
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(patience).map_err(failed)?;
+        // Of a new file; where this is compiled, smaller pages may be usual (`.cargo/config.toml`).
+        connection.pragma_update(None, "page_size", 4096).map_err(failed)?;
         journal::write_ahead(&connection).map_err(failed)?;
         // A commit survives the process, as in every mode, and in FULL also the machine.
         connection.pragma_update(None, "synchronous", "full").map_err(failed)?;

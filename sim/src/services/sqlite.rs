@@ -20,6 +20,7 @@ pub mod limits;
 mod pool;
 mod prepared;
 mod script;
+mod shape;
 mod shared;
 mod snapshot;
 mod value;

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
-use super::capture::{RESERVED, TRIGGER};
+use super::capture::RESERVED;
+use super::shape::TRIGGER;
 use super::shared::Shared;
 
 /// Functions that tell about the build, not about data.

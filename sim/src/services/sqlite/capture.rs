@@ -7,26 +7,30 @@
 
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::ValueRef;
+use rusqlite::{Connection, OptionalExtension};
 
-use super::limits::MAX_FUNCTION_ARGUMENTS;
+use super::shape::{Shape, TRIGGER, quoted};
 use super::shared::Shared;
 use super::{Row, RowChange, Value};
 use crate::values::sorted_map::SortedMap;
 
 /// Names that begin so are the platform's own.
 pub(super) const RESERVED: &str = "_cf_";
-/// The names of our triggers begin so.
-pub(super) const TRIGGER: &str = "_cf_capture_";
+/// More tables than an application has. A connection on which there have been more is not used for another run.
+const MAX_TABLES: usize = 1_024;
 
 /// What the triggers have reported.
 #[derive(Default)]
 pub(super) struct Capture {
-    /// Tables as the triggers know them, by number. Numbers are not used twice on a connection, so
-    /// that a rolled-back trigger finds its table again.
+    /// Tables as the triggers know them, by number. A number always means the same on a connection, so that a
+    /// rolled-back trigger finds its table again.
     pub shapes: Vec<Arc<Shape>>,
+    /// The number of a table, by its name and the statement that made it.
+    numbers: SortedMap<Definition, usize>,
+    /// How many indexes each table has, by number.
+    indexes: Vec<u64>,
     /// Changes since they were last taken.
     pub changes: Vec<RowChange>,
     /// Rows and entries of indexes written since the count was last taken.
@@ -34,46 +38,47 @@ pub(super) struct Capture {
     old: Option<(Vec<Value>, Row)>,
 }
 
-/// A table as the triggers know it.
-pub(super) struct Shape {
-    pub table: Arc<str>,
-    pub columns: Vec<Arc<str>>,
-    /// Where the primary key is, in a table without rowid.
-    pub keys: Vec<usize>,
-    indexes: u64,
-    definition: Definition,
-}
+/// The name of a table and the statement that made it, as the schema has it now. The shape of the table follows from
+/// these.
+type Definition = (String, String);
 
-/// What the shape of a table follows from: the statement that made it, as the schema has it now, and how many indexes
-/// it has.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Definition {
-    sql: String,
-    indexes: u32,
+/// What is asked of the schema after every change of it.
+#[derive(Default)]
+struct Listing {
+    tables: Vec<Definition>,
+    /// How many indexes a table has, by its name.
+    indexes: SortedMap<String, u64>,
+    /// Whether the application has triggers.
+    triggers: bool,
+    /// Whether some tables are those of a virtual one. Only SQLite can tell which.
+    shadows: bool,
 }
 
 /// Registers the functions that the triggers call.
 pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<()> {
-    type Report = fn(&mut Capture, &Shape, &mut dyn Iterator<Item = ValueRef<'_>>);
+    type Report = fn(&mut Capture, usize, &mut dyn Iterator<Item = ValueRef<'_>>);
     let functions: [(&str, Report); 5] = [
-        ("_cf_insert", |capture, shape, values| {
-            let (key, row) = shape.row(values);
-            capture.push(shape, key, None, Some(row));
+        ("_cf_insert", |capture, number, values| {
+            let (key, row) = capture.shapes[number].row(values);
+            capture.push(number, key, None, Some(row));
         }),
-        ("_cf_delete", |capture, shape, values| {
-            let (key, row) = shape.row(values);
-            capture.push(shape, key, Some(row), None);
+        ("_cf_delete", |capture, number, values| {
+            let (key, row) = capture.shapes[number].row(values);
+            capture.push(number, key, Some(row), None);
         }),
-        ("_cf_update", |capture, shape, values| {
+        ("_cf_update", |capture, number, values| {
+            let shape = &capture.shapes[number];
             let (key, old) = shape.row(values);
             let new = shape.columns_after(&old, values);
-            capture.push(shape, key, Some(old), Some(new));
+            capture.push(number, key, Some(old), Some(new));
         }),
-        ("_cf_old", |capture, shape, values| capture.old = Some(shape.row(values))),
-        ("_cf_new", |capture, shape, values| {
+        ("_cf_old", |capture, number, values| {
+            capture.old = Some(capture.shapes[number].row(values))
+        }),
+        ("_cf_new", |capture, number, values| {
             let (key, old) = capture.old.take().expect("the trigger reports the old row first");
-            let (_, new) = shape.row(values);
-            capture.push(shape, key, Some(old), Some(new));
+            let (_, new) = capture.shapes[number].row(values);
+            capture.push(number, key, Some(old), Some(new));
         }),
     ];
     for (name, report) in functions {
@@ -82,9 +87,8 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
         connection.create_scalar_function(name, -1, flags, move |context| {
             let mut capture = shared.capture();
             let number: u32 = context.get(0)?;
-            let shape = Arc::clone(&capture.shapes[number as usize]);
             let mut values = (1..context.len()).map(|i| context.get_raw(i));
-            report(&mut capture, &shape, &mut values);
+            report(&mut capture, number as usize, &mut values);
             Ok(rusqlite::types::Null)
         })?;
     }
@@ -92,94 +96,123 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
 }
 
 impl Capture {
-    /// Whether a trigger was made for a table as it is defined.
-    fn is_of(&self, trigger: &str, definition: &Definition) -> bool {
-        let number = trigger.rsplit_once('_').and_then(|(_, number)| number.parse::<usize>().ok());
-        let shape = number.and_then(|number| self.shapes.get(number));
-        shape.is_some_and(|shape| shape.definition == *definition)
+    /// Whether this is to be forgotten, because of an application that makes ever other tables.
+    pub fn is_full(&self) -> bool {
+        self.shapes.len() > MAX_TABLES
     }
 
-    fn push(&mut self, shape: &Shape, key: Vec<Value>, before: Option<Row>, after: Option<Row>) {
+    fn push(&mut self, number: usize, key: Vec<Value>, before: Option<Row>, after: Option<Row>) {
         let moved = before.is_some() && after.is_some();
-        self.written += 1 + if moved { 0 } else { shape.indexes };
-        self.changes.push(RowChange { table: Arc::clone(&shape.table), key, before, after });
-    }
-}
-
-impl Shape {
-    /// The key and the columns of a row, given as its rowid followed by its columns.
-    pub fn row<T: Into<Value>>(&self, values: &mut dyn Iterator<Item = T>) -> (Vec<Value>, Row) {
-        let rowid = values.next().expect("the rowid comes first").into();
-        let row: Row = self.columns.iter().cloned().zip(values.map(T::into)).collect();
-        let key = match self.keys.is_empty() {
-            true => vec![rowid],
-            false => self.keys.iter().map(|&i| row[i].1.clone()).collect(),
-        };
-        (key, row)
+        self.written += 1 + if moved { 0 } else { self.indexes[number] };
+        let table = Arc::clone(&self.shapes[number].table);
+        self.changes.push(RowChange { table, key, before, after });
     }
 
-    /// The columns of a row that was changed, each with its name. Most are as they were.
-    fn columns_after(&self, old: &Row, values: &mut dyn Iterator<Item = ValueRef<'_>>) -> Row {
-        let column = |((name, old), new): (&(Arc<str>, Value), ValueRef<'_>)| {
-            let same = matches!((old, new), (Value::Text(old), ValueRef::Text(new)) if old.as_bytes() == new);
-            (Arc::clone(name), if same { old.clone() } else { new.into() })
-        };
-        old.iter().zip(values).map(column).collect()
+    /// Takes note of how many indexes the tables have.
+    fn count_indexes(&mut self, listing: &Listing) {
+        for table in &listing.tables {
+            if let Some(&number) = self.numbers.get(table) {
+                self.indexes[number] = listing.indexes.get(&table.0).copied().unwrap_or(0);
+            }
+        }
     }
 }
 
 /// Gives every table its triggers. A table that is as it was keeps those that it has: an application that makes many
-/// tables would otherwise pay for all of them with each. Takes and returns what [`recurse`] returns. All that is asked
-/// here is prepared again with every change of the schema, so little is asked.
+/// tables would otherwise pay for all of them with each. Takes and returns whether our triggers hear of rows that `REPLACE`
+/// removes. All that is asked here is prepared again with every change of the schema, so little is asked.
 pub(super) fn refresh(
     connection: &Connection,
     shared: &Arc<Shared>,
     recursing: bool,
 ) -> rusqlite::Result<bool> {
-    let sql = "select name, wr from pragma_table_list where schema = 'main' and type = 'table' \
-               and name not like 'sqlite\\_%' escape '\\' order by name";
-    let mut tables = connection.prepare_cached(sql)?;
-    let tables: Vec<(String, bool)> =
-        tables.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
-    let (mut definitions, alone) = definitions(connection)?;
+    let listing = Listing::read(connection)?;
     let mut present = present(connection)?;
-    for (table, without_rowid) in tables {
-        let definition = definitions.remove(&table).unwrap_or_default();
-        let triggers = present.remove(&table).unwrap_or_default();
-        if triggers.iter().any(|name| shared.capture().is_of(name, &definition)) {
-            continue;
+    for table in &listing.tables {
+        let Some(number) = numbered(connection, shared, table, listing.shadows)? else { continue };
+        let triggers = present.remove(&table.0).unwrap_or_default();
+        let ending = format!("_{number}");
+        if !triggers.iter().any(|name| name.ends_with(&ending)) {
+            drop_all(connection, &triggers)?;
+            let shape = Arc::clone(&shared.capture().shapes[number]);
+            connection.execute_batch(&shape.triggers)?;
         }
-        drop_all(connection, &triggers)?;
-        let shape = Shape { definition, ..shape(connection, &table, without_rowid)? };
-        let number = shared.capture().shapes.len();
-        connection.execute_batch(&triggers_of(&shape, number, without_rowid))?;
-        shared.capture().shapes.push(Arc::new(shape));
     }
+    shared.capture().count_indexes(&listing);
     present.values().try_for_each(|gone| drop_all(connection, gone))?;
-    if alone != recursing {
-        set_recursive(connection, alone)?;
-    }
-    Ok(alone)
+    listing.recurse(connection, recursing)
 }
 
-/// The definitions of all tables, by name, and whether the application has no triggers.
-fn definitions(connection: &Connection) -> rusqlite::Result<(SortedMap<String, Definition>, bool)> {
-    let sql = "select type, tbl_name, sql from sqlite_master";
-    let mut schema = connection.prepare_cached(sql)?;
-    let mut rows = schema.query([])?;
-    let (mut definitions, mut alone) = (SortedMap::<String, Definition>::new(), true);
-    while let Some(row) = rows.next()? {
-        match row.get_ref(0)?.as_str()? {
-            "table" => {
-                let sql: Option<String> = row.get(2)?;
-                definitions.entry(row.get(1)?).or_default().sql = sql.unwrap_or_default();
-            }
-            "index" => definitions.entry(row.get(1)?).or_default().indexes += 1,
-            "trigger" => alone = false,
-            _ => {}
-        }
+/// The number of a table, whose shape is read when it is new; none for a table whose rows are not heard of.
+fn numbered(
+    connection: &Connection,
+    shared: &Arc<Shared>,
+    table: &Definition,
+    shadows: bool,
+) -> rusqlite::Result<Option<usize>> {
+    let known = shared.capture().numbers.get(table).copied();
+    if known.is_some() && !shadows {
+        return Ok(known);
     }
-    Ok((definitions, alone))
+    let sql = "select wr from pragma_table_list(?) where schema = 'main' and type = 'table'";
+    let mut list = connection.prepare_cached(sql)?;
+    let Some(without_rowid) = list.query_row([&table.0], |row| row.get(0)).optional()? else {
+        return Ok(None);
+    };
+    if known.is_some() {
+        return Ok(known);
+    }
+    let number = shared.capture().shapes.len();
+    let shape = Arc::new(Shape::read(connection, &table.0, without_rowid, number)?);
+    let mut capture = shared.capture();
+    capture.shapes.push(shape);
+    capture.indexes.push(0);
+    capture.numbers.insert(table.clone(), number);
+    Ok(Some(number))
+}
+
+impl Listing {
+    fn read(connection: &Connection) -> rusqlite::Result<Listing> {
+        let sql = "select type, tbl_name, sql from sqlite_master";
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut listing = Listing::default();
+        while let Some(row) = rows.next()? {
+            match row.get_ref(0)?.as_str()? {
+                "table" => {
+                    let (name, sql): (String, String) = (row.get(1)?, row.get(2)?);
+                    if is_virtual(&sql) {
+                        listing.shadows = true;
+                    } else if !name.starts_with("sqlite_") {
+                        listing.tables.push((name, sql));
+                    }
+                }
+                "index" => *listing.indexes.entry(row.get(1)?).or_default() += 1,
+                "trigger" => listing.triggers = true,
+                _ => {}
+            }
+        }
+        Ok(listing)
+    }
+
+    /// Lets the triggers see the rows that `REPLACE` removes, which SQLite reports to triggers only when they may
+    /// recurse. That would be felt by triggers of the application, so with any of those the setting stays as it is by
+    /// default, and the answer is false.
+    fn recurse(&self, connection: &Connection, recursing: bool) -> rusqlite::Result<bool> {
+        let alone = !self.triggers;
+        if alone != recursing {
+            connection.execute_batch(match alone {
+                true => "pragma recursive_triggers = on",
+                false => "pragma recursive_triggers = off",
+            })?;
+        }
+        Ok(alone)
+    }
+}
+
+/// Whether SQLite keeps a table elsewhere. It writes the first words of a statement itself.
+fn is_virtual(sql: &str) -> bool {
+    sql.starts_with("CREATE VIRTUAL TABLE")
 }
 
 /// The names of our triggers, by the table that they are of.
@@ -207,75 +240,11 @@ pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
     present(connection)?.values().try_for_each(|triggers| drop_all(connection, triggers))
 }
 
-/// Lets the triggers see the rows that `REPLACE` removes, which SQLite reports to triggers only
-/// when they may recurse. That would be felt by triggers of the application, so with any of those
-/// the setting stays as it is by default, and the answer is false.
-pub(super) fn recurse(connection: &Connection) -> rusqlite::Result<bool> {
-    let sql = "select not exists(select 1 from sqlite_master where type = 'trigger')";
-    let alone: bool = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    let now: bool =
-        connection.prepare_cached("pragma recursive_triggers")?.query_row([], |row| row.get(0))?;
-    if alone != now {
-        set_recursive(connection, alone)?;
-    }
-    Ok(alone)
-}
-
-fn set_recursive(connection: &Connection, recursive: bool) -> rusqlite::Result<()> {
-    connection.execute_batch(match recursive {
-        true => "pragma recursive_triggers = on",
-        false => "pragma recursive_triggers = off",
-    })
-}
-
-fn shape(connection: &Connection, table: &str, without_rowid: bool) -> rusqlite::Result<Shape> {
-    let sql = "select name, pk from pragma_table_xinfo(?) where hidden <> 1 order by cid";
-    let mut columns = connection.prepare_cached(sql)?;
-    let columns: Vec<(String, u32)> = columns
-        .query_map([table], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<_, _>>()?;
-    let mut keys: Vec<(u32, usize)> =
-        columns.iter().enumerate().filter(|(_, (_, pk))| *pk > 0).map(|(i, c)| (c.1, i)).collect();
-    keys.sort_unstable();
-    let sql = "select count(*) from pragma_index_list(?)";
-    let indexes: u32 = connection.prepare_cached(sql)?.query_row([table], |row| row.get(0))?;
-    Ok(Shape {
-        table: table.into(),
-        columns: columns.into_iter().map(|(name, _)| name.into()).collect(),
-        keys: if without_rowid { keys.into_iter().map(|(_, i)| i).collect() } else { Vec::new() },
-        // The primary key of a table without rowid is listed, but it is the table.
-        indexes: u64::from(indexes) - u64::from(without_rowid),
-        definition: Definition::default(),
-    })
-}
-
-fn triggers_of(shape: &Shape, number: usize, without_rowid: bool) -> String {
-    let columns = |row: &str| -> String {
-        shape.columns.iter().map(|name| format!(",{row}.{}", quoted(name))).collect()
-    };
-    let call = |function: &str, row: &str, more: &str| {
-        let rowid = if without_rowid { "null".into() } else { format!("{row}.rowid") };
-        format!("select _cf_{function}({number},{rowid}{}{more});", columns(row))
-    };
-    let trigger = |verb: &str, body: String| {
-        let table = quoted(&shape.table);
-        let name = quoted(&format!("{TRIGGER}{verb}_{number}"));
-        format!("create temp trigger {name} after {verb} on main.{table} begin {body} end;")
-    };
-    // One call takes both rows, unless there are more columns than a function has arguments.
-    let fits = 2 + 2 * shape.columns.len() <= MAX_FUNCTION_ARGUMENTS as usize;
-    let updated = match fits {
-        true => call("update", "old", &columns("new")),
-        false => call("old", "old", "") + &call("new", "new", ""),
-    };
-    [
-        trigger("insert", call("insert", "new", "")),
-        trigger("update", updated),
-        trigger("delete", call("delete", "old", "")),
-    ]
-    .concat()
-}
-
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
+/// What follows from a schema beside triggers, which a rollback has undone with it. Returns what
+/// [`refresh`] does.
+pub(super) fn recount(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<bool> {
+    let listing = Listing::read(connection)?;
+    shared.capture().count_indexes(&listing);
+    let mut recursing = connection.prepare_cached("pragma recursive_triggers")?;
+    listing.recurse(connection, recursing.query_row([], |row| row.get(0))?)
 }

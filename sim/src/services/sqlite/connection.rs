@@ -92,7 +92,7 @@ impl Connection {
         let shared = Arc::new(Shared::default());
         functions::install(&raw, &shared)?;
         capture::install(&raw, &shared)?;
-        let recursing = capture::recurse(&raw)?;
+        let recursing = capture::recount(&raw, &shared)?;
         authority::install(&mut raw, &shared)?;
         Ok(Connection {
             prepared: Prepared::new(raw),
@@ -178,8 +178,9 @@ impl Connection {
             self.rollback_to();
             self.release();
         }
-        self.shared.capture().changes.clear();
-        true
+        let mut capture = self.shared.capture();
+        capture.changes.clear();
+        !capture.is_full()
     }
 
     pub fn savepoint(&self) {
@@ -195,8 +196,8 @@ impl Connection {
         if self.changed_schema {
             self.unchanged.clear();
             self.note_schema();
-            let recursed = self.shared.as_internal(|| capture::recurse(self.raw()));
-            self.recursing = recursed.expect("the triggers of the schema can be listed");
+            let recounted = self.shared.as_internal(|| capture::recount(self.raw(), &self.shared));
+            self.recursing = recounted.expect("the schema can be read");
         }
     }
 

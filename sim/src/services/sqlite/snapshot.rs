@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::capture::{TRIGGER, quoted};
+use super::shape::{TRIGGER, quoted};
 use super::shared::Shared;
 use super::{Row, RowChange, Value};
 use crate::values::sorted_map::SortedMap;

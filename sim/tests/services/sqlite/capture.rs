@@ -190,6 +190,36 @@ fn tables_stay_under_watch_through_changes_of_the_schema() {
 }
 
 #[test]
+fn a_table_that_is_dropped_and_made_again_is_under_watch() {
+    let mut db = Database::open(0);
+    run(&mut db, "create table b(y); insert into b values(0); create table a(x)");
+    run(&mut db, "drop table a; create table a(x); insert into a values(1); drop table a");
+    run(&mut db, "create table a(z, x); insert into a values(2, 3); drop table a");
+    db.begin_turn();
+    run(&mut db, "create table a(x); insert into a values(4)");
+    db.rollback_turn();
+    run(&mut db, "create table a(x); insert into a values(5)");
+    let expected = [
+        &["insert b#1 y=0", "insert a#1 x=1", "delete a#1 x=1"][..],
+        &["insert a#1 z=2 x=3", "delete a#1 z=2 x=3", "insert a#1 x=5"],
+    ];
+    assert_eq!(lines(&mut db), expected.concat());
+}
+
+#[test]
+fn the_tables_of_a_full_text_index_are_not_rows_of_the_application() {
+    let mut db = Database::open(0);
+    run(&mut db, "create table t_data(x); insert into t_data values(1); drop table t_data");
+    run(&mut db, "create table t_dat(x); insert into t_dat values(2)");
+    run(&mut db, "create virtual table t using fts5(text); insert into t values('hello')");
+    run(&mut db, "drop table t; create table t_data(x); insert into t_data values(3)");
+    let lines = lines(&mut db);
+    let expected =
+        ["insert t_data#1 x=1", "delete t_data#1 x=1", "insert t_dat#1 x=2", "insert t_data#1 x=3"];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn a_limit_of_a_deletion_or_an_update_is_kept_to() {
     let mut db = Database::open(0);
     run(&mut db, "create table a(id integer primary key, x); insert into a(x) values(3), (1), (2)");

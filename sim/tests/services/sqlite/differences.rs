@@ -69,6 +69,21 @@ fn rows_written_count_each_index_of_an_insert_or_a_delete_and_two_for_the_schema
     assert_eq!(written("insert into a values(1, 2), (3, 4)"), 6);
     assert_eq!(written("update a set x = 5"), 2);
     assert_eq!(written("delete from a"), 6);
+    assert_eq!(written("create table b(k primary key, x unique) without rowid"), 2);
+    assert_eq!(written("insert into b values(1, 2)"), 2, "its primary key is the table");
+}
+
+#[test]
+fn rows_written_count_no_index_that_was_dropped_or_rolled_back() {
+    let mut db = Database::open(0);
+    db.exec("create table a(x); create index by_x on a(x); insert into a values(1)", &[]).unwrap();
+    db.begin_turn();
+    db.exec("create index by_minus_x on a(-x)", &[]).unwrap();
+    assert_eq!(db.exec("insert into a values(2)", &[]).unwrap().rows_written, 3);
+    db.rollback_turn();
+    assert_eq!(db.exec("insert into a values(2)", &[]).unwrap().rows_written, 2);
+    db.exec("drop index by_x", &[]).unwrap();
+    assert_eq!(db.exec("insert into a values(3)", &[]).unwrap().rows_written, 1);
 }
 
 #[test]

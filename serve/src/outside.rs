@@ -13,7 +13,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::handshake;
 use hyper::header::{CONNECTION, HOST, HeaderValue, USER_AGENT};
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use thunderhead_sim::{Arrived, Body, Error, Outbound, Request, Response};
@@ -46,11 +46,17 @@ pub struct Outside {
     /// Where a connection to an address is made to. It is the address itself, except in tests: their sites are on
     /// addresses to which nothing may be sent.
     pub route: fn(SocketAddr) -> SocketAddr,
+    /// Whose certificates are believed.
+    pub believed: fn() -> Vec<CertificateDer<'static>>,
 }
 
 impl Outside {
-    /// The operating system's resolver and network.
-    pub const REAL: Outside = Outside { resolve, route: |address| address };
+    /// The operating system's resolver and network, and those whom it believes.
+    pub const REAL: Outside = Outside {
+        resolve,
+        route: |address| address,
+        believed: || rustls_native_certs::load_native_certs().certs,
+    };
 }
 
 fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
@@ -115,20 +121,20 @@ async fn run(
     mut taken: UnboundedReceiver<Outbound>,
     tell: impl Fn(Arrived) + Clone + Send + 'static,
 ) {
-    let permits = Arc::new(Semaphore::new(AT_ONCE));
+    let (permits, secret) = (Arc::new(Semaphore::new(AT_ONCE)), Secret::default());
     let mut under_way = JoinSet::new();
     while let Some(outbound) = taken.recv().await {
-        let (permits, tell) = (permits.clone(), tell.clone());
+        let (permits, tell, secret) = (permits.clone(), tell.clone(), secret.clone());
         under_way.spawn(async move {
             let _permit = permits.acquire().await;
-            let outcome = timeout(TIME, ask(outside, &outbound)).await;
+            let outcome = timeout(TIME, ask(outside, &secret, &outbound)).await;
             tell(outbound.answered(outcome.unwrap_or(Err(Error::NetworkLost))));
         });
         while under_way.try_join_next().is_some() {}
     }
 }
 
-async fn ask(outside: Outside, outbound: &Outbound) -> Result<Response, Error> {
+async fn ask(outside: Outside, secret: &Secret, outbound: &Outbound) -> Result<Response, Error> {
     let Some(address) = address(&outbound.to, outbound.is_secure) else {
         // Nothing is connected to by its name, so a name is that of the resolver.
         return look_up(outside, &outbound.request).await;
@@ -141,8 +147,9 @@ async fn ask(outside: Outside, outbound: &Outbound) -> Result<Response, Error> {
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
     let name = name.map_or(host, |(name, _)| name).trim_matches(['[', ']']);
     let name = ServerName::try_from(name.to_string()).map_err(|error| failed(&error))?;
-    let connector = TlsConnector::from(tls()?);
-    let stream = connector.connect(name, stream).await.map_err(|error| {
+    let tls = secret.get_or_init(|| tls(outside)).clone();
+    let tls = tls.ok_or_else(|| failed(&"this machine has no TLS"))?;
+    let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(|error| {
         // What a certificate says is the same at another try.
         let is_refused = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
         if is_refused { failed(&error) } else { Error::NetworkLost }
@@ -210,19 +217,16 @@ where
     }
 }
 
-/// Who is believed to be who they say they are: those whom the operating system believes.
-fn tls() -> Result<Arc<ClientConfig>, Error> {
-    static CONFIG: OnceLock<Option<Arc<ClientConfig>>> = OnceLock::new();
-    let config = CONFIG.get_or_init(|| {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let builder =
-            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = builder.ok()?.with_root_certificates(roots).with_no_client_auth();
-        Some(Arc::new(config))
-    });
-    config.clone().ok_or_else(|| failed(&"this machine has no TLS"))
+/// How others are spoken to in secret. It is made once, when it is needed.
+type Secret = Arc<OnceLock<Option<Arc<ClientConfig>>>>;
+
+fn tls(outside: Outside) -> Option<Arc<ClientConfig>> {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates((outside.believed)());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions().ok()?;
+    Some(Arc::new(builder.with_root_certificates(roots).with_no_client_auth()))
 }
 
 /// Something that another try may not meet.

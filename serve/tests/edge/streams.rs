@@ -118,6 +118,33 @@ fn a_large_picture_is_fetched_as_it_was_sent_whole_and_in_part() {
     server.end(Stop::Soon);
 }
 
+/// How many files of the directory are open though they have been removed. They take room until they are closed.
+fn removed_and_open(data: &Path) -> usize {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap();
+    let files = open.filter_map(|file| std::fs::read_link(file.unwrap().path()).ok());
+    let removed = |file: &std::path::PathBuf| file.to_string_lossy().ends_with(" (deleted)");
+    files.filter(|file| file.starts_with(data) && removed(file)).count()
+}
+
+#[test]
+fn the_files_of_pictures_that_were_replaced_are_closed() {
+    let data = folder("closed");
+    let server = serves(&data);
+    let mut client = Client::connect(server.address).unwrap();
+    for round in 0..10 {
+        let picture = vec![round; 100_000];
+        assert_eq!(client.ask("PUT", "/acme/cat.jpg", &picture).unwrap().0, 201);
+    }
+    // Few enough that the server still remembers all of them.
+    let mut left = 100;
+    while removed_and_open(&data) > 0 {
+        assert!(left > 0, "{} files are held", removed_and_open(&data));
+        left -= 1;
+        assert_eq!(client.ask("GET", "/acme", b"").unwrap().0, 200);
+    }
+    server.end(Stop::Soon);
+}
+
 #[test]
 fn a_slow_reader_gets_what_he_asked_for_though_it_is_replaced_meanwhile() {
     let data = folder("slow-reader");

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use libc::{c_int, c_void, siginfo_t};
 
 const PAGE: usize = 4096;
-/// The most that is watched of one memory. More than this is no image of an ordinary program.
-const PAGES_MAX: usize = (16 << 20) / PAGE;
+/// The most that is watched of one memory.
+pub const MOST: usize = 128 << 20;
+const PAGES_MAX: usize = MOST / PAGE;
 const WORD: usize = u64::BITS as usize;
 
 /// What the handler knows of one memory. It may only touch what is there already, so there is a table of these.
@@ -91,12 +92,15 @@ impl Watched {
     /// Calls `each` with every stretch of bytes that was written.
     pub fn written(&self, mut each: impl FnMut(Range<usize>)) {
         let pages = self.0.pages.load(Ordering::Relaxed);
-        let is_written = |page: usize| {
-            let word = self.0.written[page / WORD].load(Ordering::Relaxed);
-            word >> (page % WORD) & 1 == 1
-        };
+        let word_of = |page: usize| self.0.written[page / WORD].load(Ordering::Relaxed);
+        let is_written = |page: usize| word_of(page) >> (page % WORD) & 1 == 1;
         let mut page = 0;
         while page < pages {
+            if page % WORD == 0 && word_of(page) == 0 {
+                // Most of a large memory is never written.
+                page += WORD;
+                continue;
+            }
             let from = page;
             while page < pages && is_written(page) {
                 page += 1;
@@ -182,10 +186,14 @@ mod tests {
 
     /// Pages of nobody else.
     fn memory() -> NonNull<u8> {
+        memory_of(PAGES)
+    }
+
+    fn memory_of(pages: usize) -> NonNull<u8> {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new private mapping at an address of the kernel's choice touches nothing else.
-        let at = unsafe { libc::mmap(ptr::null_mut(), PAGES * PAGE, access, flags, -1, 0) };
+        let at = unsafe { libc::mmap(ptr::null_mut(), pages * PAGE, access, flags, -1, 0) };
         assert_ne!(at, libc::MAP_FAILED);
         NonNull::new(at.cast()).expect("a mapping is nowhere near the beginning")
     }
@@ -219,6 +227,19 @@ mod tests {
             drop(watched);
             let anew = Watched::new(base, PAGES * PAGE).expect("the place is free again");
             assert_eq!(written(&anew), [], "what was written before is forgotten");
+        }
+    }
+
+    #[test]
+    fn the_largest_memory_is_watched_to_its_end() {
+        let base = memory_of(PAGES_MAX);
+        // SAFETY: as above.
+        unsafe {
+            let watched = Watched::new(base, MOST).expect("it is not too large");
+            base.add(MOST - 1).write_volatile(7);
+            base.add(1_000 * PAGE).write_volatile(7);
+            assert_eq!(written(&watched), [1_000 * PAGE..1_001 * PAGE, MOST - PAGE..MOST]);
+            assert!(Watched::new(memory(), MOST + 1).is_none());
         }
     }
 

@@ -119,8 +119,8 @@ impl Capture {
 }
 
 /// Gives every table its triggers. A table that is as it was keeps those that it has: an application that makes many
-/// tables would otherwise pay for all of them with each. Takes and returns whether our triggers hear of rows that `REPLACE`
-/// removes. All that is asked here is prepared again with every change of the schema, so little is asked.
+/// tables would otherwise pay for all of them with each. Takes and returns whether our triggers hear of rows that
+/// `REPLACE` removes. All that is asked here is prepared again with every change of the schema, so little is asked.
 pub(super) fn refresh(
     connection: &Connection,
     shared: &Arc<Shared>,

@@ -46,16 +46,16 @@ pub struct Outside {
     /// Where a connection to an address is made to. It is the address itself, except in tests: their sites are on
     /// addresses to which nothing may be sent.
     pub route: fn(SocketAddr) -> SocketAddr,
-    /// Whose certificates are believed.
-    pub believed: fn() -> Vec<CertificateDer<'static>>,
+    /// The certificates that are trusted.
+    pub trusted: fn() -> Vec<CertificateDer<'static>>,
 }
 
 impl Outside {
-    /// The operating system's resolver and network, and those whom it believes.
+    /// The operating system's resolver and network, and the certificates that it trusts.
     pub const REAL: Outside = Outside {
         resolve,
         route: |address| address,
-        believed: || rustls_native_certs::load_native_certs().certs,
+        trusted: || rustls_native_certs::load_native_certs().certs,
     };
 }
 
@@ -121,20 +121,20 @@ async fn run(
     mut taken: UnboundedReceiver<Outbound>,
     tell: impl Fn(Arrived) + Clone + Send + 'static,
 ) {
-    let (permits, secret) = (Arc::new(Semaphore::new(AT_ONCE)), Secret::default());
+    let (permits, tls) = (Arc::new(Semaphore::new(AT_ONCE)), Tls::default());
     let mut under_way = JoinSet::new();
     while let Some(outbound) = taken.recv().await {
-        let (permits, tell, secret) = (permits.clone(), tell.clone(), secret.clone());
+        let (permits, tell, tls) = (permits.clone(), tell.clone(), tls.clone());
         under_way.spawn(async move {
             let _permit = permits.acquire().await;
-            let outcome = timeout(TIME, ask(outside, &secret, &outbound)).await;
+            let outcome = timeout(TIME, ask(outside, &tls, &outbound)).await;
             tell(outbound.answered(outcome.unwrap_or(Err(Error::NetworkLost))));
         });
         while under_way.try_join_next().is_some() {}
     }
 }
 
-async fn ask(outside: Outside, secret: &Secret, outbound: &Outbound) -> Result<Response, Error> {
+async fn ask(outside: Outside, tls: &Tls, outbound: &Outbound) -> Result<Response, Error> {
     let Some(address) = address(&outbound.to, outbound.is_secure) else {
         // Nothing is connected to by its name, so a name is that of the resolver.
         return look_up(outside, &outbound.request).await;
@@ -147,9 +147,9 @@ async fn ask(outside: Outside, secret: &Secret, outbound: &Outbound) -> Result<R
     let name = host.rsplit_once(':').filter(|(_, port)| port.parse::<u16>().is_ok());
     let name = name.map_or(host, |(name, _)| name).trim_matches(['[', ']']);
     let name = ServerName::try_from(name.to_string()).map_err(|error| failed(&error))?;
-    let tls = secret.get_or_init(|| tls(outside)).clone();
-    let tls = tls.ok_or_else(|| failed(&"this machine has no TLS"))?;
-    let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(|error| {
+    let settings = tls.get_or_init(|| settings(outside)).clone();
+    let settings = settings.ok_or_else(|| failed(&"this machine has no TLS"))?;
+    let stream = TlsConnector::from(settings).connect(name, stream).await.map_err(|error| {
         // What a certificate says is the same at another try.
         let is_refused = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
         if is_refused { failed(&error) } else { Error::NetworkLost }
@@ -217,12 +217,12 @@ where
     }
 }
 
-/// How others are spoken to in secret. It is made once, when it is needed.
-type Secret = Arc<OnceLock<Option<Arc<ClientConfig>>>>;
+/// The settings of TLS, which are made when they are first needed. None inside where there can be none.
+type Tls = Arc<OnceLock<Option<Arc<ClientConfig>>>>;
 
-fn tls(outside: Outside) -> Option<Arc<ClientConfig>> {
+fn settings(outside: Outside) -> Option<Arc<ClientConfig>> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates((outside.believed)());
+    roots.add_parsable_certificates((outside.trusted)());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
     let builder = builder.with_safe_default_protocol_versions().ok()?;

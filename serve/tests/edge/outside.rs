@@ -53,16 +53,16 @@ fn two_sites_are_asked_by_their_names_and_compared() {
 }
 
 #[test]
-fn a_site_is_asked_in_secret_if_its_certificate_says_that_it_is_the_one() {
+fn a_site_is_asked_over_tls_if_its_certificate_is_trusted_and_has_its_name() {
     let refused = [
         ("https://www.example/other-name", "certificate not valid for name \"www.example\""),
         ("https://staging.example/stranger", "invalid peer certificate: UnknownIssuer"),
     ];
-    let trusted = "https://prod.example/secret";
+    let trusted = "https://prod.example/over-tls";
     let urls = [trusted, refused[0].0, refused[1].0].map(|url| (url, "http://staging.example/"));
-    let found = compared(&folder("secret"), &urls);
+    let found = compared(&folder("over-tls"), &urls);
     assert_eq!(found[0]["status"], "completed", "{}", found[0]);
-    assert_eq!(asked("prod.example /secret"), 1);
+    assert_eq!(asked("prod.example /over-tls"), 1);
     for ((url, why), found) in refused.iter().zip(&found[1..]) {
         assert_eq!(found["status"], "failed", "{url}: {found}");
         assert!(found["error"].as_str().unwrap().contains(why), "{url}: {found}");

@@ -1,7 +1,8 @@
-//! Two sites outside, which a served `comparisons` asks over TCP and over TLS. They are on loopback, to which it may send
-//! nothing, so a name leads to a public address, and a connection to that address leads to them.
+//! Two sites outside, which a served `comparisons` asks over TCP and over TLS. They are on loopback, to which it may
+//! send nothing, so a name leads to a public address, and a connection to that address leads to them.
 //!
-//! Both have a certificate that they signed themselves; that of the left one is believed. `openssl ca -selfsign` made them.
+//! Both have a certificate that they signed themselves; that of the left one is trusted. `openssl ca -selfsign` made
+//! them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -19,15 +20,15 @@ const INSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 pub const OUTSIDE: Outside = Outside {
     resolve,
     route,
-    believed: || vec![certificate(include_bytes!("certificates/believed.pem"))],
+    trusted: || vec![certificate(include_bytes!("certificates/trusted.pem"))],
 };
 
 /// The ports that the sites listen on: without TLS, and with that of the left one and of the right one.
 static PLAIN: LazyLock<u16> = LazyLock::new(|| listen(answer));
-static SECRET_LEFT: LazyLock<u16> =
-    LazyLock::new(|| listen_in_secret(include_bytes!("certificates/believed.pem")));
-static SECRET_RIGHT: LazyLock<u16> =
-    LazyLock::new(|| listen_in_secret(include_bytes!("certificates/stranger.pem")));
+static TLS_LEFT: LazyLock<u16> =
+    LazyLock::new(|| listen_with_tls(include_bytes!("certificates/trusted.pem")));
+static TLS_RIGHT: LazyLock<u16> =
+    LazyLock::new(|| listen_with_tls(include_bytes!("certificates/stranger.pem")));
 /// What the sites were asked: `HOST PATH`.
 static ASKED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -50,8 +51,8 @@ fn resolve(name: &str) -> std::io::Result<Vec<IpAddr>> {
 fn route(address: SocketAddr) -> SocketAddr {
     let port = match (address.ip(), address.port()) {
         (LEFT | RIGHT, 80) => *PLAIN,
-        (LEFT, 443) => *SECRET_LEFT,
-        (RIGHT, 443) => *SECRET_RIGHT,
+        (LEFT, 443) => *TLS_LEFT,
+        (RIGHT, 443) => *TLS_RIGHT,
         _ => panic!("{address} is asked"),
     };
     (Ipv4Addr::LOCALHOST, port).into()
@@ -73,7 +74,7 @@ fn listen(answer: impl Fn(TcpStream) -> Option<()> + Send + Clone + 'static) -> 
     port
 }
 
-fn listen_in_secret(pem: &[u8]) -> u16 {
+fn listen_with_tls(pem: &[u8]) -> u16 {
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("certificates/key.pem")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider);

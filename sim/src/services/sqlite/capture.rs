@@ -96,7 +96,7 @@ pub(super) fn install(connection: &Connection, shared: &Arc<Shared>) -> rusqlite
 }
 
 impl Capture {
-    /// Whether this is to be forgotten, because of an application that makes ever other tables.
+    /// Whether there were so many tables that all of this should be forgotten. It grows with every table that is new.
     pub fn is_full(&self) -> bool {
         self.shapes.len() > MAX_TABLES
     }
@@ -240,8 +240,8 @@ pub(super) fn remove(connection: &Connection) -> rusqlite::Result<()> {
     present(connection)?.values().try_for_each(|triggers| drop_all(connection, triggers))
 }
 
-/// What follows from a schema beside triggers, which a rollback has undone with it. Returns what
-/// [`refresh`] does.
+/// Reads again what follows from a schema, when triggers of ours are as they should be: they are rolled back with it.
+/// Returns what [`refresh`] does.
 pub(super) fn recount(connection: &Connection, shared: &Arc<Shared>) -> rusqlite::Result<bool> {
     let listing = Listing::read(connection)?;
     shared.capture().count_indexes(&listing);

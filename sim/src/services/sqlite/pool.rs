@@ -160,4 +160,22 @@ mod tests {
         let rows = database.exec("select x from a", &[]).unwrap().rows;
         assert_eq!(rows.len(), 1, "the first trigger would have deleted it");
     }
+    #[test]
+    fn a_connection_that_has_had_too_many_tables_is_not_used_again() {
+        let create = "create table a(x)";
+        let idle = |tables: usize| {
+            let (schema, _) = Schema::empty().after(&split(create)[0]).unwrap().expect(create);
+            schema.idle.borrow_mut().clear();
+            let mut database = Database::open(0);
+            database.exec(&format!("{create}; insert into a values(1)"), &[]).unwrap();
+            for table in 0..tables {
+                let sql = format!("create table t{table}(x); drop table t{table}");
+                database.exec(&sql, &[]).unwrap();
+            }
+            drop(database);
+            schema.idle.borrow().len()
+        };
+        assert_eq!(idle(10), 1);
+        assert_eq!(idle(1_024), 0, "with the first there have been one too many");
+    }
 }

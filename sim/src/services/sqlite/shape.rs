@@ -1,4 +1,4 @@
-//! A table as the triggers that hear of its rows know it.
+//! What is known of a table whose rows are heard of, and the triggers that hear of them (`capture`).
 
 use std::sync::Arc;
 

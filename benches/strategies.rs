@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use measure::Table;
 use thunderhead::systems;
-use thunderhead_props::explore::{Search, Standing, Strategy};
+use thunderhead_props::explore::{Progress, Search, Strategy};
 use thunderhead_props::search::{self, Sampling};
 use thunderhead_props::{Expected, System, Variant, quietly};
 
@@ -148,7 +148,7 @@ fn whole(system: &System, variant: &Variant, seed: u64, strategy: Strategy) -> T
     let (start, broken) = (measure::clock(), Cell::new(false));
     let mut took = (None, Duration::ZERO);
     let findings =
-        search.run_and_tell(&mut |_| broken.set(true), &mut |Standing { runs, .. }| {
+        search.run_and_tell(&mut |_| broken.set(true), &mut |Progress { runs, .. }| {
             took = (broken.get().then_some(runs), measure::clock() - start);
             !broken.get() && took.1 < MOST
         });

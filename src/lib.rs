@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+pub mod as_script;
 pub mod bodies;
 pub mod catalogue;
 pub mod cli;
 pub mod failure;
 pub mod history;
-pub mod kept;
 pub mod model;
 pub mod page;
 pub mod playable;

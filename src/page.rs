@@ -1,6 +1,6 @@
 //! The page of a played script: its history, what led to the failure, and the nearest run that holds beside it.
 
-use thunderhead_props::parting::{Nearest, nearest};
+use thunderhead_props::divergence::{Nearest, nearest};
 use thunderhead_props::{Violation, quietly};
 use thunderhead_sim::{Beside, Page};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use thunderhead_props::parting::{Nearest, Parting, nearest};
+use thunderhead_props::divergence::{Divergence, Nearest, nearest};
 use thunderhead_props::{System, Variant, Violation, quietly};
 use thunderhead_sim::{Case, Run, Trace};
 
@@ -35,7 +35,7 @@ fn parted(run: &Run, nearest: &Nearest) -> String {
         Nearest::NoFault => format!("{NO_FAULT}\n"),
         Nearest::NoneHolds => format!("{NONE_HOLDS}\n"),
         Nearest::Holds(parting) => {
-            let Parting { without, events: (mine, theirs), run: other } = &**parting;
+            let Divergence { without, events: (mine, theirs), run: other } = &**parting;
             let without = run.trace.abbreviated(without);
             let mut text =
                 wrapped(&format!("Without \"{without}\" the promise holds. The runs part here:"));

@@ -5,6 +5,7 @@
 //! was written, which the harness refutes, and `mistakes` slips in the reference that it must notice. To add
 //! a system, add its file and a line to [`all`].
 
+mod backoff;
 mod commands;
 mod comparisons;
 mod generations;
@@ -12,7 +13,6 @@ mod ids;
 mod json;
 mod mistake;
 mod object_response;
-mod patience;
 pub(crate) mod relay;
 mod uploads;
 

@@ -2,12 +2,12 @@
 //! of each promise.
 
 mod bugs;
-mod saved;
+mod checkpoint;
+mod progress;
 mod shard;
-mod standing;
 mod strategy;
 mod tally;
-mod team;
+mod threads;
 
 use thunderhead_sim::{
     Case, ClientRequest, Enumerate, FaultSet, Run, Scenario, SetupError, SortedSet, Source, Swarm,
@@ -16,19 +16,19 @@ use thunderhead_sim::{
 
 use crate::coverage::Coverage;
 use crate::guided::Guided;
+use crate::panics::quietly;
 use crate::promise::{Name, Violation};
 use crate::promises::Reading;
-use crate::quiet::quietly;
 use crate::search::{self, Sampling};
 use crate::system::{System, Variant};
 use shard::BLOCK;
 use tally::{Record, Shrunk, Tally};
-use team::team;
+use threads::team;
 
 pub use bugs::{Bug, bugs};
-pub use saved::{Saved, SavedError, SavedFailures};
+pub use checkpoint::{Checkpoint, CheckpointError, CheckpointFailures};
+pub use progress::Progress;
 pub use shard::Shard;
-pub use standing::Standing;
 pub use strategy::Strategy;
 
 /// Which variant to search, how, and for how long.
@@ -131,7 +131,7 @@ impl<'a> Search<'a> {
 
 impl Search<'_> {
     /// Plays the runs. After each batch, `go_on` is told how far the search is and may end it.
-    pub fn run(&self, go_on: &mut dyn FnMut(Standing) -> bool) -> Result<Findings, SetupError> {
+    pub fn run(&self, go_on: &mut dyn FnMut(Progress) -> bool) -> Result<Findings, SetupError> {
         self.run_and_tell(&mut |_| {}, go_on)
     }
 
@@ -140,30 +140,30 @@ impl Search<'_> {
     pub fn run_and_tell(
         &self,
         found: &mut dyn FnMut(&Broken),
-        go_on: &mut dyn FnMut(Standing) -> bool,
+        go_on: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Findings, SetupError> {
         let tally = Tally::new(self.system, SHRUNK);
-        self.run_from(tally, found, &mut |tally| go_on(tally.standing()))
+        self.run_from(tally, found, &mut |tally| go_on(tally.progress()))
     }
 
     /// Like [`run_and_tell`](Search::run_and_tell) for a search of seeds that can be stopped and taken up. It begins
     /// behind what was `saved`; after each batch, `go_on` is also given what there is to save.
     pub fn take_up(
         &self,
-        saved: Option<&Saved>,
+        saved: Option<&Checkpoint>,
         found: &mut dyn FnMut(&Broken),
-        go_on: &mut dyn FnMut(Standing, &dyn Fn() -> Saved) -> bool,
-    ) -> Result<Findings, SavedError> {
+        go_on: &mut dyn FnMut(Progress, &dyn Fn() -> Checkpoint) -> bool,
+    ) -> Result<Findings, CheckpointError> {
         let tally = match saved {
             Some(saved) => self.tally(&[(self.shard, saved)])?,
             None => Tally::new(self.system, SHRUNK),
         };
-        let go_on = &mut |tally: &Tally| go_on(tally.standing(), &|| tally.saved());
+        let go_on = &mut |tally: &Tally| go_on(tally.progress(), &|| tally.saved());
         Ok(self.run_from(tally, found, go_on)?)
     }
 
     /// What the shards of a search have found together, in their order.
-    pub fn merge(&self, shards: &[(Shard, &Saved)]) -> Result<Findings, SavedError> {
+    pub fn merge(&self, shards: &[(Shard, &Checkpoint)]) -> Result<Findings, CheckpointError> {
         Ok(self.findings(self.tally(shards)?, None))
     }
 
@@ -174,19 +174,19 @@ impl Search<'_> {
     }
 
     /// Puts together what was saved, if this is the search that saved it.
-    fn tally(&self, shards: &[(Shard, &Saved)]) -> Result<Tally<'_>, SavedError> {
+    fn tally(&self, shards: &[(Shard, &Checkpoint)]) -> Result<Tally<'_>, CheckpointError> {
         let mut tally = Tally::new(self.system, SHRUNK);
         for (shard, saved) in shards {
             let (all, first) = (self.runs_of(*shard), shard.turns(self.runs).start);
             if saved.runs > all || saved.runs < all && !saved.runs.is_multiple_of(BLOCK) {
                 let other = "it has another number of runs than its search";
-                return Err(SavedError::Other(other.into()));
+                return Err(CheckpointError::Other(other.into()));
             }
             let first = self.seed.wrapping_add(first);
             if saved.runs > 0 && saved.first != Some(quietly(|| self.run_of(first))?.1.trace.hash())
             {
                 let changed = "its first run is another one now: the system has changed since";
-                return Err(SavedError::Other(changed.into()));
+                return Err(CheckpointError::Other(changed.into()));
             }
             let case = |seed| quietly(|| self.run_of(seed)).map(|(case, _)| case);
             tally.add_saved(saved, case)?;

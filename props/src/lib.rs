@@ -118,17 +118,17 @@
 
 mod convergence;
 pub mod coverage;
+pub mod divergence;
 pub mod explore;
 mod free;
 mod guided;
 pub mod history;
 #[cfg(test)]
 mod mutant;
-pub mod parting;
+mod panics;
 mod platform;
 mod promise;
 pub mod promises;
-mod quiet;
 pub mod scripted;
 pub mod search;
 mod strategy;
@@ -139,9 +139,9 @@ pub use proptest;
 
 pub use free::FREE;
 pub use guided::Guided;
+pub use panics::quietly;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};
 pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, Reading, UPLOADS};
-pub use quiet::quietly;
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{COMPARED, Expected, System, Variant};

@@ -9,20 +9,20 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use thunderhead_sim::{Body, Flaw, Machine, MachineConfig, Request, Shelf};
+use thunderhead_sim::{BackingStore, Body, Flaw, Machine, MachineConfig, Request};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{oneshot, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::backing_store::Disk;
+use crate::classifiers::Classifiers;
 use crate::data::{Data, DataError};
-use crate::eyes::Eyes;
 use crate::journal::{Answer, Batch, Journal, Leaving, WriteError};
 use crate::metrics::Metrics;
-use crate::outside::Errands;
-use crate::shelf::Disk;
+use crate::outbound::OutboundRequests;
 use crate::socket::Caller;
-use crate::{Commits, Config, Mistake, ServeError, Stop, Surroundings};
+use crate::{Commits, Config, Environment, Mistake, ServeError, Stop};
 
 /// How many requests may wait for the cell. More are refused, so that a crowd does not fill the memory.
 const WAITING_MOST: usize = 1_024;
@@ -77,9 +77,10 @@ impl Cell {
             move || drop(inputs.try_send(Input::Done))
         };
         let thread = std::thread::spawn(move || {
-            let errands = Errands::open(config.outside, wake.clone()).map_err(unwritten)?;
-            let others = Others { eyes: Eyes::open(wake), errands };
-            let node = Node::new(config, Surroundings::REAL, Some(others), data, metrics, changed)?;
+            let outbound =
+                OutboundRequests::open(config.outside, wake.clone()).map_err(unwritten)?;
+            let helpers = Helpers { classifiers: Classifiers::open(wake), outbound };
+            let node = Node::new(config, Environment::REAL, Some(helpers), data, metrics, changed)?;
             // The thread that started this has waited for it until now.
             let _ = ready.send(());
             let ended = node.on_threads(taken);
@@ -122,17 +123,17 @@ pub fn channel() -> (Sender<Input>, Receiver<Input>) {
 }
 
 /// Those who are given what takes time, so that the engine goes on meanwhile.
-pub struct Others {
-    eyes: Eyes,
-    errands: Errands,
+pub struct Helpers {
+    classifiers: Classifiers,
+    outbound: OutboundRequests,
 }
 
 /// An engine with its directory.
 pub struct Node {
     config: Config,
-    around: Surroundings,
+    environment: Environment,
     /// None when the engine does everything itself, and the world outside is a simulated one.
-    others: Option<Others>,
+    helpers: Option<Helpers>,
     machine: Machine,
     data: Data,
     /// The number of the last changes that the journal has written.
@@ -145,8 +146,8 @@ impl Node {
     /// The engine as it was when the last process ended.
     pub fn new(
         config: Config,
-        around: Surroundings,
-        others: Option<Others>,
+        environment: Environment,
+        helpers: Option<Helpers>,
         data: Data,
         metrics: Arc<Metrics>,
         changed: watch::Sender<u64>,
@@ -156,16 +157,17 @@ impl Node {
             Some(Mistake::LeaseCounts) => Some(Flaw::LeaseCounts),
             Some(Mistake::AnswersEarly) | None => None,
         };
-        let (entropy, salt, tells) = (around.entropy()?, data.salt, config.tells);
-        let (gives_away, reaches) = (others.is_some(), others.is_some());
+        let (entropy, salt, tells) = (environment.entropy()?, data.salt, config.tells);
+        let (gives_away, reaches) = (helpers.is_some(), helpers.is_some());
         let settings = MachineConfig { entropy, salt, tells, gives_away, reaches, flaw };
         let mut machine = Machine::new(&settings, &|cloud| config.variant.mount(cloud));
-        let disk: Rc<dyn Shelf> = Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
+        let disk: Rc<dyn BackingStore> =
+            Rc::new(Disk { files: data.files.clone(), db: data.reader()? });
         machine.read_with(&disk);
         data.restore(&mut machine)?;
-        machine.recover(around.now());
+        machine.recover(environment.now());
         let on_disk = AtomicU64::new(0);
-        Ok(Node { config, around, others, machine, data, on_disk, metrics, changed })
+        Ok(Node { config, environment, helpers, machine, data, on_disk, metrics, changed })
     }
 
     /// Drives the engine until it is stopped, with the journal on another thread.
@@ -201,12 +203,12 @@ impl Node {
             metrics: &self.metrics,
             halt: self.config.halt,
             changed: &self.changed,
-            disk: self.around.disk,
+            disk: self.environment.disk,
         };
         let ticks = Ticks {
             machine: &self.machine,
-            around: self.around,
-            others: self.others.as_ref(),
+            environment: self.environment,
+            helpers: self.helpers.as_ref(),
             most: if each { 1 } else { EVENTS_MOST },
             batches,
             on_disk: &self.on_disk,
@@ -222,7 +224,7 @@ impl Node {
             let sql = "insert or replace into meta values ('rest', 'yes')";
             self.data.db.execute(sql, []).map_err(unwritten)?;
         }
-        (self.around.say)("info", "stopped", &serde_json::json!({ "atRest": at_rest }));
+        (self.environment.say)("info", "stopped", &serde_json::json!({ "atRest": at_rest }));
         Ok(())
     }
 }
@@ -238,9 +240,9 @@ fn unwritten(why: impl ToString) -> ServeError {
 
 struct Ticks<'a> {
     machine: &'a Machine,
-    around: Surroundings,
+    environment: Environment,
     /// None when the engine does everything itself.
-    others: Option<&'a Others>,
+    helpers: Option<&'a Helpers>,
     /// How many events a tick has at most.
     most: usize,
     batches: Sender<Batch>,
@@ -255,20 +257,20 @@ impl Ticks<'_> {
     /// Runs until it is stopped, or until the journal cannot write. Returns whether all work is done.
     async fn run(self, mut inputs: Receiver<Input>) -> bool {
         let leaving = Rc::new(RefCell::new(Vec::new()));
-        let (mut stop, mut looking, mut asking) = (None, 0, 0);
+        let (mut stop, mut classifying, mut asking) = (None, 0, 0);
         // The time of the machine never goes back, though the wall clock may have.
-        let mut ahead = self.machine.now() - self.around.now();
+        let mut ahead = self.machine.now() - self.environment.now();
         loop {
             self.machine.written(self.on_disk.load(Acquire));
-            let now = self.around.now() + ahead;
+            let now = self.environment.now() + ahead;
             let next = self.machine.advance(now, self.most);
-            if let Some(Others { eyes, errands }) = self.others {
+            if let Some(Helpers { classifiers, outbound }) = self.helpers {
                 let (pictures, requests) =
                     (self.machine.take_inferences(), self.machine.take_outbound());
-                looking += pictures.len();
+                classifying += pictures.len();
                 asking += requests.len();
-                pictures.into_iter().for_each(|picture| eyes.look(picture));
-                requests.into_iter().for_each(|request| errands.send(request));
+                pictures.into_iter().for_each(|picture| classifiers.classify(picture));
+                requests.into_iter().for_each(|request| outbound.send(request));
             }
             let mut batch = Batch { changes: self.machine.take_changes(), leaving: leaving.take() };
             if self.answers_early {
@@ -279,17 +281,17 @@ impl Ticks<'_> {
             {
                 return false;
             }
-            self.count(looking);
+            self.count(classifying);
             match stop {
                 Some(Stop::AtRest) if !self.machine.is_at_rest() => {}
                 Some(_) => return self.machine.is_at_rest(),
                 None => {}
             }
             // What others are doing would seem to take all the time that is passed over.
-            if let (Some(_), Some(at), 0) = (stop, next, looking + asking) {
+            if let (Some(_), Some(at), 0) = (stop, next, classifying + asking) {
                 ahead += at - now;
             }
-            let wait = next.map_or(IDLE, |at| at - (self.around.now() + ahead));
+            let wait = next.map_or(IDLE, |at| at - (self.environment.now() + ahead));
             let first = if wait.is_zero() {
                 // A timer would take a millisecond.
                 None
@@ -312,12 +314,12 @@ impl Ticks<'_> {
                     other => self.take(other, &leaving),
                 }
             }
-            if let Some(Others { eyes, errands }) = self.others {
-                for inferred in eyes.seen() {
+            if let Some(Helpers { classifiers, outbound }) = self.helpers {
+                for inferred in classifiers.classified() {
                     self.machine.answer(inferred);
-                    looking -= 1;
+                    classifying -= 1;
                 }
-                for arrived in errands.done() {
+                for arrived in outbound.done() {
                     self.machine.arrived(arrived);
                     asking -= 1;
                 }
@@ -343,7 +345,7 @@ impl Ticks<'_> {
         }
     }
 
-    fn count(&self, looking: usize) {
+    fn count(&self, classifying: usize) {
         self.metrics.ticks.fetch_add(1, Relaxed);
         let size = self.machine.size();
         for (gauge, value) in [
@@ -352,7 +354,7 @@ impl Ticks<'_> {
             (&self.metrics.hosts, size.hosts),
             (&self.metrics.instances, size.instances),
             (&self.metrics.messages, size.messages),
-            (&self.metrics.looking, looking),
+            (&self.metrics.classifying, classifying),
         ] {
             gauge.store(value as u64, Relaxed);
         }

@@ -11,7 +11,7 @@ use hyper::body::{Body, Bytes, Frame};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use tokio::sync::{mpsc, watch};
 
-use crate::departures::Sent;
+use crate::response_bodies::Sent;
 
 /// A page hears of changes at most so often.
 const PACE: Duration = Duration::from_millis(100);

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
-use thunderhead_sim::{Body, JsonlReader, Machine, Shelf, Time, Trace, hex};
+use thunderhead_sim::{BackingStore, Body, JsonlReader, Machine, Time, Trace, hex};
 
-use crate::arrivals;
+use crate::backing_store::Disk;
 use crate::files::{Files, Written};
-use crate::shelf::Disk;
+use crate::request_bodies;
 
 mod error;
 
@@ -120,7 +120,7 @@ impl Data {
         files.sweep(&numbers(&db, "select number from file")?).map_err(unwritable)?;
         let images = numbers(&db, "select file from image where file is not null")?;
         files.sweep_images(&images).map_err(unwritable)?;
-        arrivals::sweep(path).map_err(unwritable)?;
+        request_bodies::sweep(path).map_err(unwritable)?;
         let salt = meta(&db, "salt")?
             .parse()
             .map_err(|_| DataError::Damaged("the salt is no number".into()))?;
@@ -144,7 +144,7 @@ impl Data {
         check_migrations(&db, &machine)?;
         check_images(&db, &Files::of(path))?;
         let reader = read_only(path)?;
-        let disk: Rc<dyn Shelf> = Rc::new(Disk { files: Files::of(path), db: reader });
+        let disk: Rc<dyn BackingStore> = Rc::new(Disk { files: Files::of(path), db: reader });
         machine.read_with(&disk);
         restore(&db, &mut machine)?;
         check_put_away(&db, &mut machine)?;

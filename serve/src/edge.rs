@@ -23,19 +23,19 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::arrivals::Arrivals;
 use crate::cell::Input;
 use crate::changes;
-use crate::departures::{self, Sent};
-use crate::gate::{self, Refused};
 use crate::headers;
 use crate::history::{self, Upload};
+use crate::idle_timeout::IdleTimeout;
 use crate::metrics::Metrics;
-use crate::patience::Patient;
+use crate::request_bodies::RequestBodies;
+use crate::request_checks::{self, Refused};
+use crate::response_bodies::{self, Sent};
 use crate::session::{Sessions, User};
 use crate::site::{self, Site};
 use crate::socket::{self, SOCKETS};
-use crate::{Config, Stop, Surroundings};
+use crate::{Config, Environment, Stop};
 
 /// How many connections are served at a time. Others wait in the queue of the operating system.
 const CONNECTIONS: usize = 512;
@@ -66,11 +66,11 @@ pub struct Edge {
     sessions: Sessions,
     metrics: Arc<Metrics>,
     inputs: Sender<Input>,
-    around: Surroundings,
+    environment: Environment,
     /// Counts the commits.
     changes: watch::Receiver<u64>,
     collected: Semaphore,
-    arrivals: Arrivals,
+    request_bodies: RequestBodies,
     sockets: Arc<Semaphore>,
     /// The directory with the history, if there is one that the page can show.
     told: Option<PathBuf>,
@@ -84,7 +84,7 @@ impl Edge {
         sessions: Sessions,
         metrics: Arc<Metrics>,
         inputs: Sender<Input>,
-        around: Surroundings,
+        environment: Environment,
         changes: watch::Receiver<u64>,
     ) -> Edge {
         let (listen, system) = (config.listen, config.system.name.to_string());
@@ -97,10 +97,10 @@ impl Edge {
             sessions,
             metrics,
             inputs,
-            around,
+            environment,
             changes,
             collected: Semaphore::new(COLLECTED),
-            arrivals: Arrivals::of(&config.data, around),
+            request_bodies: RequestBodies::of(&config.data, environment),
             sockets: Arc::new(Semaphore::new(SOCKETS)),
             told,
             reading: Arc::new(Semaphore::new(1)),
@@ -155,7 +155,7 @@ impl Edge {
             builder.http1().max_buf_size(UNSENT);
             builder.http2().timer(TokioTimer::new()).max_concurrent_streams(64);
             builder.http2().max_send_buf_size(UNSENT);
-            let stream = TokioIo::new(Patient::new(stream));
+            let stream = TokioIo::new(IdleTimeout::new(stream));
             let connection = builder.serve_connection_with_upgrades(stream, service).into_owned();
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
@@ -183,12 +183,12 @@ impl Edge {
         closed: watch::Receiver<bool>,
     ) -> Response<Sent> {
         let path = request.uri().path().to_string();
-        let answered = match gate::check(&request, self.listen) {
+        let answered = match request_checks::check(&request, self.listen) {
             Err(refused) => Err(refused),
             Ok(()) => self.route(request, closed).await,
         };
         let mut response = answered.unwrap_or_else(|(status, why)| {
-            (self.around.say)(
+            (self.environment.say)(
                 "warn",
                 "refused",
                 &json!({ "path": path, "status": status.as_u16(), "why": why }),
@@ -209,7 +209,7 @@ impl Edge {
         request: Request<Incoming>,
         closed: watch::Receiver<bool>,
     ) -> Result<Response<Sent>, Refused> {
-        let seconds = (self.around.unix_ms)() / 1_000;
+        let seconds = (self.environment.unix_ms)() / 1_000;
         let cookies = request.headers().get(header::COOKIE).and_then(|value| value.to_str().ok());
         let user = self.sessions.user(cookies, seconds);
         match (request.method(), request.uri().path()) {
@@ -303,7 +303,7 @@ impl Edge {
             }
             failed => {
                 let why = failed.map_or_else(|error| error.to_string(), |page| format!("{page:?}"));
-                (self.around.say)("error", "no history", &json!({ "key": key, "why": why }));
+                (self.environment.say)("error", "no history", &json!({ "key": key, "why": why }));
                 return Err((StatusCode::INTERNAL_SERVER_ERROR, "the history cannot be read"));
             }
         };
@@ -341,7 +341,7 @@ impl Edge {
     /// Collects a whole body, within the limits of time and size.
     async fn body(&self, request: Request<Incoming>) -> Result<sim::Body, Refused> {
         let _permit = self.collected.acquire().await;
-        let collected = timeout(BODY_TIME, self.arrivals.collect(request.into_body())).await;
+        let collected = timeout(BODY_TIME, self.request_bodies.collect(request.into_body())).await;
         collected.unwrap_or(Err(TOO_SLOW))
     }
 
@@ -351,7 +351,7 @@ impl Edge {
         request: Request<Incoming>,
         user: &User,
     ) -> Result<Response<Sent>, Refused> {
-        gate::check_room(request.method(), self.metrics.looking.load(Relaxed))?;
+        request_checks::check_room(request.method(), self.metrics.classifying.load(Relaxed))?;
         let path = self.told(request.uri(), user);
         let method = request.method().to_string();
         let headers = headers::told(request.headers());
@@ -365,10 +365,10 @@ impl Edge {
             TrySendError::Closed(_) => (StatusCode::SERVICE_UNAVAILABLE, "the server is stopping"),
         })?;
         match answer.await {
-            Ok(Ok(response)) => Ok(sent(&response, self.around)),
+            Ok(Ok(response)) => Ok(sent(&response, self.environment)),
             Ok(Err(error)) => {
                 let why = json!({ "path": path, "why": error.to_string() });
-                (self.around.say)("error", "failed", &why);
+                (self.environment.say)("error", "failed", &why);
                 Err((StatusCode::BAD_GATEWAY, "the system could not answer; try again"))
             }
             Err(_) => {
@@ -389,7 +389,7 @@ impl Edge {
 }
 
 fn text(status: StatusCode, kind: &'static str, text: String) -> Response<Sent> {
-    let mut response = Response::new(departures::whole(text));
+    let mut response = Response::new(response_bodies::whole(text));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
@@ -403,8 +403,8 @@ fn with_cookie(mut response: Response<Sent>, cookie: &str) -> Response<Sent> {
 }
 
 /// A response of the system as it goes over the wire.
-fn sent(response: &sim::Response, around: Surroundings) -> Response<Sent> {
-    let mut sent = Response::new(departures::sent(&response.body, around));
+fn sent(response: &sim::Response, environment: Environment) -> Response<Sent> {
+    let mut sent = Response::new(response_bodies::sent(&response.body, environment));
     *sent.status_mut() = StatusCode::from_u16(response.status).unwrap_or(StatusCode::BAD_GATEWAY);
     *sent.headers_mut() = headers::sent(&response.headers, &response.body);
     sent

@@ -1,7 +1,7 @@
 //! What happened to one upload: of the history that a server with `--trace` writes, the events that concern it, as a
 //! page in the look of the viewer.
 
-mod about;
+mod relevant;
 mod shortened;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -11,7 +11,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use thunderhead_sim::{Page, Time, Trace};
 
-use about::About;
+use relevant::About;
 
 /// So much of the history is looked through, from its end.
 const LOOKED_THROUGH: i64 = 256 << 20;

@@ -5,48 +5,48 @@
 //! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
 //! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
 //! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
-//! is that of some moment between two ticks, with every host dead. Further threads, the *eyes*, look at pictures, and one
-//! runs *errands* to hosts outside.
+//! is that of some moment between two ticks, with every host dead. Further threads classify pictures (`classifiers`), and
+//! one sends requests to hosts outside (`outbound`).
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `data.rs` | the directory: lock, version, tables, what is refused |
 //! | `cell.rs` | what drives the engine |
-//! | `eyes.rs`, `outside.rs` | the threads that look at pictures, and the one that asks hosts outside |
+//! | `classifiers.rs`, `outbound.rs` | the threads that classify pictures, the one that sends requests to hosts outside |
 //! | `journal.rs` | what writes |
-//! | `files.rs`, `shelf.rs` | large bodies in files of their own; what the engine reads back |
-//! | `surroundings.rs` | the clock and the randomness, or those of a simulation |
-//! | `edge.rs`, `gate.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
-//! | `arrivals.rs`, `departures.rs` | bodies as they come and go, piece by piece |
-//! | `patience.rs` | clients who take nothing of what they are sent |
+//! | `files.rs`, `backing_store.rs` | large bodies in files of their own; what the engine reads back |
+//! | `environment.rs` | the clock and the randomness, or those of a simulation |
+//! | `edge.rs`, `request_checks.rs`, `headers.rs` | HTTP, what is refused there, which headers pass |
+//! | `request_bodies.rs`, `response_bodies.rs` | bodies as they come and go, piece by piece |
+//! | `idle_timeout.rs` | clients who take nothing of what they are sent |
 //! | `session.rs` | who asks |
 //! | `changes.rs`, `socket.rs` | what pages hear, and what they say to an object |
 //! | `site.rs` | the page of each system |
 //! | `history.rs` | what happened to one upload, as a page |
 //! | `judge.rs` | holds a recorded history to the promises |
 
-mod arrivals;
+mod backing_store;
 mod cell;
 mod changes;
+mod classifiers;
 mod data;
-mod departures;
 mod edge;
-mod eyes;
+mod environment;
 mod files;
-mod gate;
 mod headers;
 mod history;
+mod idle_timeout;
 mod journal;
 mod judge;
 mod log;
 mod metrics;
-mod outside;
-mod patience;
+mod outbound;
+mod request_bodies;
+mod request_checks;
+mod response_bodies;
 mod session;
-mod shelf;
 mod site;
 mod socket;
-mod surroundings;
 
 use std::fmt;
 use std::future::Future;
@@ -59,10 +59,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 
 pub use data::{Data, DataError, Identity, Report};
+pub use environment::Environment;
 pub use judge::{Judged, judge};
-pub use outside::Outside;
+pub use outbound::Outside;
 pub use session::User;
-pub use surroundings::Surroundings;
 
 /// What is served, and how.
 #[derive(Clone, Debug)]
@@ -196,8 +196,8 @@ pub fn serve(
     let metrics = Arc::new(metrics::Metrics::default());
     let (changed, changes) = watch::channel(0);
     let cell = cell::Cell::start(&config, data, metrics.clone(), changed)?;
-    let around = Surroundings::REAL;
-    let edge = edge::Edge::new(&config, sessions, metrics, cell.inputs(), around, changes);
+    let environment = Environment::REAL;
+    let edge = edge::Edge::new(&config, sessions, metrics, cell.inputs(), environment, changes);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(unheard)?;
     let address = listener.local_addr().map_err(unheard)?;
@@ -221,7 +221,7 @@ pub fn serve(
 /// for a test in which network and clock are simulated. Dropping it is a crash.
 pub async fn serve_simulated<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     config: Config,
-    around: Surroundings,
+    environment: Environment,
     accept: impl AsyncFn() -> std::io::Result<S>,
     stop: impl Future<Output = Stop>,
 ) -> Result<(), ServeError> {
@@ -230,8 +230,9 @@ pub async fn serve_simulated<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>
     let metrics = Arc::new(metrics::Metrics::default());
     let (changed, changes) = watch::channel(0);
     let (inputs, taken) = cell::channel();
-    let edge = edge::Edge::new(&config, sessions, metrics.clone(), inputs.clone(), around, changes);
-    let node = cell::Node::new(config, around, None, data, metrics, changed)?;
+    let edge =
+        edge::Edge::new(&config, sessions, metrics.clone(), inputs.clone(), environment, changes);
+    let node = cell::Node::new(config, environment, None, data, metrics, changed)?;
     let (failing, failed) = watch::channel(false);
     let edge = async move {
         let stop = edge.run(accept, stop, failed).await;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::surroundings::unix_ms;
+use crate::environment::unix_ms;
 
 /// Says that something has happened. A standard error that is closed is no reason to stop serving.
 pub fn say(level: &str, message: &str, fields: &Value) {

@@ -19,7 +19,7 @@ pub struct Metrics {
     pub instances: AtomicU64,
     pub messages: AtomicU64,
     /// Pictures that are being looked at or wait for it.
-    pub looking: AtomicU64,
+    pub classifying: AtomicU64,
 }
 
 impl Metrics {
@@ -47,7 +47,7 @@ impl Metrics {
             ("engine_hosts", "gauge", &self.hosts),
             ("engine_instances", "gauge", &self.instances),
             ("engine_messages", "gauge", &self.messages),
-            ("pictures_waiting", "gauge", &self.looking),
+            ("pictures_waiting", "gauge", &self.classifying),
         ];
         for (name, kind, value) in all {
             let value = value.load(Relaxed);

@@ -22,8 +22,8 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
 use crate::cell::Input;
-use crate::departures::{self, Sent};
-use crate::gate::Refused;
+use crate::request_checks::Refused;
+use crate::response_bodies::{self, Sent};
 
 /// How many sockets are open at a time.
 pub const SOCKETS: usize = 256;
@@ -34,7 +34,7 @@ const MESSAGE_MOST: usize = 64 << 10;
 /// A client that has said nothing for so long is asked whether it is there, and is cut off if it says nothing again.
 const SILENCE: Duration = Duration::from_secs(30);
 /// How long a client's machine may take to accept a message.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client as the cell and the journal know it.
 #[derive(Clone)]
@@ -93,7 +93,7 @@ pub async fn open(
     });
     let silent = (StatusCode::SERVICE_UNAVAILABLE, "the system does not answer; try again");
     is_open.await.map_err(|_| silent)?;
-    let mut response = Response::new(departures::whole(""));
+    let mut response = Response::new(response_bodies::whole(""));
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
     headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
@@ -146,7 +146,7 @@ impl Talk {
         if let Some(code) = why {
             let frame = CloseFrame { code, reason: "".into() };
             // A client that has gone away is not there to hear it.
-            drop(timeout(PATIENCE, stream.close(Some(frame))).await);
+            drop(timeout(SEND_TIMEOUT, stream.close(Some(frame))).await);
         }
         // The server waits until this is dropped, and so until the client has been told.
         drop(closed);
@@ -191,7 +191,7 @@ impl Talk {
                     Message::Ping(Default::default())
                 }
             };
-            match timeout(PATIENCE, stream.send(message)).await {
+            match timeout(SEND_TIMEOUT, stream.send(message)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(_)) | Err(_) => return None,
             }

@@ -10,8 +10,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use thunderhead_sim::{
-    Body, Changes, Cloud, DurableObject, Env, Error, Image, Later, Machine, MachineConfig,
-    MessageBatch, ObjectState, Request, Response, Shelf, Time, Turn, kv, queue, r2, workflow,
+    BackingStore, Body, Changes, Cloud, DurableObject, Env, Error, Image, Later, Machine,
+    MachineConfig, MessageBatch, ObjectState, Request, Response, Time, Turn, kv, queue, r2,
+    workflow,
 };
 
 /// The value of a row, its body, and the file that has the body instead.
@@ -24,7 +25,7 @@ struct Disk {
     rows: BTreeMap<(String, String), Value>,
     images: BTreeMap<String, Image>,
     turns: Vec<Turn>,
-    shelf: Rc<Kept>,
+    backing_store: Rc<Kept>,
     /// Whether it is slow: changes are not written before [`Disk::catch_up`].
     lags: bool,
     unwritten: Vec<Changes>,
@@ -47,7 +48,7 @@ struct Kept {
     folder: Option<PathBuf>,
 }
 
-impl Shelf for Kept {
+impl BackingStore for Kept {
     fn body(&self, file: u64) -> Option<Body> {
         self.reads.update(|reads| reads + 1);
         self.files.borrow().get(&file).cloned()
@@ -85,24 +86,24 @@ impl Shelf for Kept {
 impl Disk {
     fn write(&mut self, changes: Changes) {
         for row in changes.rows {
-            self.shelf.ended.borrow_mut().remove(&row.key);
+            self.backing_store.ended.borrow_mut().remove(&row.key);
             if row.kind == "message" {
                 let (queue, number) = row.key.rsplit_once('/').unwrap();
                 let number = number.parse().unwrap();
-                let mut later = self.shelf.later.borrow_mut();
+                let mut later = self.backing_store.later.borrow_mut();
                 later.retain(|(_, _, other), _| *other != number);
                 let value = row.later.zip(row.value.clone());
                 value.map(|value| later.insert((queue.into(), value.0.due, number), value));
             }
             let key = (row.kind.to_string(), row.key);
             let before = self.rows.remove(&key).and_then(|(_, _, file)| file);
-            let files = &mut self.shelf.files.borrow_mut();
+            let files = &mut self.backing_store.files.borrow_mut();
             before.filter(|before| Some(*before) != row.file).map(|before| files.remove(&before));
             let Some(value) = row.value else { continue };
             match (row.file, row.body) {
                 _ if row.later.is_some() => {}
                 _ if row.kept_until.is_some() => {
-                    self.shelf.ended.borrow_mut().insert(key.1, value);
+                    self.backing_store.ended.borrow_mut().insert(key.1, value);
                 }
                 (Some(file), body) => {
                     body.map(|body| files.insert(file, body));
@@ -130,15 +131,15 @@ impl Disk {
     /// A machine that begins with what is on the disk.
     fn start(&self, mount: &dyn Fn(&mut Cloud), now: Time) -> Machine {
         let mut machine = Machine::new(&MachineConfig::default(), mount);
-        let shelf: Rc<dyn Shelf> = self.shelf.clone();
-        machine.read_with(&shelf);
+        let backing_store: Rc<dyn BackingStore> = self.backing_store.clone();
+        machine.read_with(&backing_store);
         for ((kind, key), (value, body, file)) in &self.rows {
             match file {
                 Some(file) => machine.restore_filed(key, value, *file).unwrap(),
                 None => machine.restore_row(kind, key, value, body.clone()).unwrap(),
             }
         }
-        let later = self.shelf.later.borrow();
+        let later = self.backing_store.later.borrow();
         let queues: BTreeSet<&String> = later.keys().map(|(queue, ..)| queue).collect();
         for queue in queues {
             let theirs = || later.iter().filter(|((of, ..), _)| of == queue);
@@ -249,7 +250,7 @@ fn the_image_of_a_large_database_is_a_file() {
     drop(std::fs::remove_dir_all(&folder));
     std::fs::create_dir_all(&folder).unwrap();
     let kept = Kept { folder: Some(folder.clone()), ..Kept::default() };
-    let mut disk = Disk { shelf: Rc::new(kept), ..Disk::default() };
+    let mut disk = Disk { backing_store: Rc::new(kept), ..Disk::default() };
     let mut machine = disk.start(&library, Time::ZERO);
     ask(&machine, &mut disk, "POST", "/", "create table books(title text)");
     let mut files = BTreeSet::new();
@@ -384,26 +385,26 @@ fn a_large_body_leaves_the_memory_when_its_file_is_written() {
     let machine = disk.start(&pictures, Time::ZERO);
     assert_eq!(ask(&machine, &mut disk, "PUT", "/cat", &first), first);
     assert_eq!(ask(&machine, &mut disk, "GET", "/cat", ""), first);
-    assert_eq!((disk.shelf.files.borrow().len(), disk.shelf.reads.get()), (0, 0));
+    assert_eq!((disk.backing_store.files.borrow().len(), disk.backing_store.reads.get()), (0, 0));
     disk.catch_up(&machine);
     assert_eq!(ask(&machine, &mut disk, "GET", "/cat", ""), first);
-    assert_eq!(disk.shelf.reads.get(), 1, "it was read from its file");
+    assert_eq!(disk.backing_store.reads.get(), 1, "it was read from its file");
     // The second body is not in its file when the machine hears once more of the first.
     assert_eq!(ask(&machine, &mut disk, "PUT", "/cat", &second), second);
     machine.written(1);
     assert_eq!(ask(&machine, &mut disk, "GET", "/cat", ""), second);
-    assert_eq!((disk.shelf.files.borrow().len(), disk.shelf.reads.get()), (1, 1));
+    assert_eq!((disk.backing_store.files.borrow().len(), disk.backing_store.reads.get()), (1, 1));
 
     disk.catch_up(&machine);
     disk.lags = false;
     let machine = disk.start(&pictures, machine.now());
     assert_eq!(ask(&machine, &mut disk, "GET", "/cat", ""), second);
-    assert_eq!(disk.shelf.reads.get(), 2, "after a restart it is in its file");
+    assert_eq!(disk.backing_store.reads.get(), 2, "after a restart it is in its file");
     assert_eq!(ask(&machine, &mut disk, "PUT", "/dog", &first), first);
-    assert_eq!(disk.shelf.files.borrow().len(), 2, "its file has another number");
+    assert_eq!(disk.backing_store.files.borrow().len(), 2, "its file has another number");
     assert_eq!(ask(&machine, &mut disk, "PUT", "/cat", "small"), "small");
     assert_eq!(ask(&machine, &mut disk, "DELETE", "/dog", ""), "");
-    assert_eq!((disk.shelf.files.borrow().len(), disk.shelf.reads.get()), (0, 2));
+    assert_eq!((disk.backing_store.files.borrow().len(), disk.backing_store.reads.get()), (0, 2));
 }
 
 /// Jobs by name: `POST` begins one, `GET` asks for it, `DELETE` removes it.
@@ -503,7 +504,7 @@ fn a_message_that_is_due_much_later_leaves_the_memory_and_is_delivered_once() {
         for word in ["one", "two", "three"] {
             ask(&machine, &mut disk, "PUT", "/", word);
         }
-        assert_eq!((machine.size().messages, disk.shelf.later.borrow().len()), (0, 3));
+        assert_eq!((machine.size().messages, disk.backing_store.later.borrow().len()), (0, 3));
         let mut told = Vec::new();
         for _ in 0..14 {
             if restarts {
@@ -516,7 +517,7 @@ fn a_message_that_is_due_much_later_leaves_the_memory_and_is_delivered_once() {
             "the first was sent then"
         );
         assert_eq!(told[13], "(Some(\"3 of 3\"), 0, 0) None", "{told:#?}");
-        assert!(machine.is_at_rest() && disk.shelf.later.borrow().is_empty());
+        assert!(machine.is_at_rest() && disk.backing_store.later.borrow().is_empty());
     }
 }
 
@@ -540,7 +541,7 @@ fn a_message_that_is_due_before_it_is_written_stays() {
     assert_eq!(told, "(Some(\"2 of 2\"), 0, 0) None");
     disk.catch_up(&machine);
     let again = disk.start(&reminders, machine.now());
-    assert!(again.is_at_rest() && disk.shelf.later.borrow().is_empty());
+    assert!(again.is_at_rest() && disk.backing_store.later.borrow().is_empty());
 }
 
 #[test]
@@ -566,13 +567,13 @@ fn messages_that_cannot_be_read_when_they_are_due_are_delivered_when_they_can() 
     for word in ["one", "two", "three"] {
         ask(&machine, &mut disk, "PUT", "/", word);
     }
-    disk.shelf.unreadable.set(true);
+    disk.backing_store.unreadable.set(true);
     for _ in 0..14 {
         ask(&machine, &mut disk, "GET", "/", "");
     }
     let told = ask(&machine, &mut disk, "GET", "/", "");
     assert!(told.starts_with("(Some(\"0 of 0\"), 3, 11)"), "they are due: {told}");
-    disk.shelf.unreadable.set(false);
+    disk.backing_store.unreadable.set(false);
     ask(&machine, &mut disk, "GET", "/", "");
     assert_eq!(ask(&machine, &mut disk, "GET", "/", ""), "(Some(\"3 of 3\"), 0, 0) None");
 }

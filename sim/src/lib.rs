@@ -166,9 +166,9 @@ pub use bindings::{agents, outside};
 pub use choices::swarm::Swarm;
 pub use choices::tape::{Deviation, Tape};
 pub use choices::{Draw, Source};
+pub use engine::changes::{Changes, Image, Later, Row, Turn, message_key};
 pub use engine::env::Env;
 pub use engine::inference::{Inference, Inferred};
-pub use engine::kept::{Changes, Image, Later, Row, Turn, message_key};
 pub use engine::live::Flaw;
 pub use engine::objects::storage::ObjectStorage;
 pub use engine::outbound::{Arrived, Outbound};
@@ -206,6 +206,7 @@ pub use search::shrink::{Case, Shrinker, shrink};
 pub use services::queue::{Message, MessageBatch};
 pub use services::{ai, d1, kv, queue, r2, sqlite, storage, workflow};
 pub use simulate::{SetupError, simulate};
+pub use values::backing_store::BackingStore;
 pub use values::body::{Body, BodyFile, BodySource, Digests, NotJson};
 pub use values::call::CallClass;
 pub use values::hash::StableHasher;
@@ -214,7 +215,6 @@ pub use values::printable::{
     is_unprintable, printable, printable_json, printable_lines, unprintable,
 };
 pub use values::rng::Rng;
-pub use values::shelf::Shelf;
 pub use values::sorted_map::SortedMap;
 pub use values::sorted_set::SortedSet;
 pub use values::time::{EPOCH_MS, Time, date};

@@ -9,11 +9,11 @@ use crate::bindings::cloud::Cloud;
 use crate::bindings::web_socket::WebSocket;
 use crate::choices::Source;
 use crate::choices::tape::Tape;
+use crate::engine::changes::Changes;
 use crate::engine::env::Env;
 use crate::engine::host::Host;
 use crate::engine::ids::{HostId, SocketId};
 use crate::engine::inference::{Inference, Inferred};
-use crate::engine::kept::Changes;
 use crate::engine::live::{Flaw, Live};
 use crate::engine::outbound::{Arrived, Outbound};
 use crate::engine::restore::RestoreError;
@@ -23,8 +23,8 @@ use crate::protocol::outcome::Error;
 use crate::scenario::Scenario;
 use crate::services::queue::PutAway;
 use crate::services::sqlite::Whole;
+use crate::values::backing_store::BackingStore;
 use crate::values::body::Body;
-use crate::values::shelf::Shelf;
 use crate::values::time::Time;
 
 /// How a machine is set up.
@@ -146,11 +146,11 @@ impl Machine {
 
     /// From now on large bodies and ended instances of workflows are read back when they are asked for, and messages
     /// when they are due. This comes before anything is put back.
-    pub fn read_with(&mut self, shelf: &Rc<dyn Shelf>) {
+    pub fn read_with(&mut self, backing_store: &Rc<dyn BackingStore>) {
         let mut state = self.world.state();
-        state.services.workflows.set_shelf(shelf);
-        state.services.queues.set_shelf(shelf);
-        state.services.r2.set_shelf(shelf.clone());
+        state.services.workflows.set_backing_store(backing_store);
+        state.services.queues.set_backing_store(backing_store);
+        state.services.r2.set_backing_store(backing_store.clone());
     }
 
     /// Says how many messages of a queue have a [`Row`](crate::Row) with a [`Later`](crate::Later), how many bytes they

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use thunderhead_props::explore::{Saved, SavedError, Search, Shard};
+use thunderhead_props::explore::{Checkpoint, CheckpointError, Search, Shard};
 use thunderhead_sim::{Fault, FaultSet};
 
 use super::stopwatch::Stopwatch;
@@ -24,7 +24,7 @@ pub struct Campaign {
     thunderhead: String,
     search: Asked,
     shard: String,
-    found: Saved,
+    found: Checkpoint,
 }
 
 /// What a search was asked for, without how many threads it uses, which changes nothing.
@@ -97,7 +97,7 @@ impl<'a> Log<'a> {
     pub fn open(path: &'a Path, search: Asked, shard: Shard) -> Result<Log<'a>, CliError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         failure::writable(folder.unwrap_or(Path::new(".")))?;
-        let (shard, found) = (shard.to_string(), Saved::default());
+        let (shard, found) = (shard.to_string(), Checkpoint::default());
         let new = Campaign { thunderhead: VERSION.into(), search, shard, found };
         let campaign = match path.symlink_metadata() {
             Err(_) => new,
@@ -118,12 +118,12 @@ impl<'a> Log<'a> {
     }
 
     /// What was found before.
-    pub fn saved(&self) -> Option<Saved> {
+    pub fn saved(&self) -> Option<Checkpoint> {
         (self.campaign.found.runs > 0).then(|| self.campaign.found.clone())
     }
 
     /// Writes down how far the search has come, unless that was done a moment ago. Returns whether it could.
-    pub fn note(&mut self, saved: &dyn Fn() -> Saved) -> bool {
+    pub fn note(&mut self, saved: &dyn Fn() -> Checkpoint) -> bool {
         if self.written.is_none_or(|written| written.elapsed() >= EVERY) {
             self.write(saved());
         } else {
@@ -138,7 +138,7 @@ impl<'a> Log<'a> {
         self.write(self.campaign.found.clone());
     }
 
-    fn write(&mut self, found: Saved) {
+    fn write(&mut self, found: Checkpoint) {
         self.campaign.found = found;
         let text = serde_json::to_string_pretty(&self.campaign)
             .expect("it has nothing but text and numbers");
@@ -187,13 +187,13 @@ pub fn asked(files: &[PathBuf]) -> Option<Asked> {
 /// The shards of one search, all of them there, each with its file.
 pub struct Shards<'a> {
     pub search: Search<'a>,
-    parts: Vec<(Shard, Saved)>,
+    parts: Vec<(Shard, Checkpoint)>,
 }
 
 impl<'a> Shards<'a> {
     /// Reads the files of the shards, in any order.
     pub fn read(given: Given<'a>, files: &[PathBuf]) -> Result<Shards<'a>, CliError> {
-        let mut parts: Vec<(Shard, Saved)> = Vec::new();
+        let mut parts: Vec<(Shard, Checkpoint)> = Vec::new();
         let mut first: Option<Campaign> = None;
         for path in files {
             let campaign = read(path)?;
@@ -235,7 +235,7 @@ impl<'a> Shards<'a> {
     }
 
     /// What each shard has found, in their order.
-    pub fn parts(&self) -> Vec<(Shard, &Saved)> {
+    pub fn parts(&self) -> Vec<(Shard, &Checkpoint)> {
         self.parts.iter().map(|(shard, saved)| (*shard, saved)).collect()
     }
 
@@ -248,11 +248,11 @@ impl<'a> Shards<'a> {
     }
 }
 
-impl From<SavedError> for CliError {
-    fn from(error: SavedError) -> CliError {
+impl From<CheckpointError> for CliError {
+    fn from(error: CheckpointError) -> CliError {
         match error {
-            SavedError::Setup(error) => error.into(),
-            SavedError::Other(why) => {
+            CheckpointError::Setup(error) => error.into(),
+            CheckpointError::Other(why) => {
                 CliError::Mismatch(format!("what was saved cannot be used: {why}"))
             }
         }

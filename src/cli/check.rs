@@ -10,7 +10,7 @@ use thunderhead_props::{Expected, Name, System, Variant};
 
 use super::interrupt::Interrupt;
 use super::keeping::Keeping;
-use super::progress::Progress;
+use super::progress::ProgressBar;
 use super::stopwatch::Stopwatch;
 use super::{Answer, CliError, Given, explore, input, list, model, output};
 use crate::failure::Found;
@@ -107,7 +107,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
     // A variant that is refuted early leaves the rest of its time to those that must hold.
     work.sort_by_key(|(_, (_, variant))| variant.expected == Expected::Holds);
     let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
-    let mut progress = Progress::new();
+    let mut bar = ProgressBar::new();
     let mut checked = Vec::new();
     let steps = work.len() as u64;
     let mut unwritten = None;
@@ -118,9 +118,8 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
         let share = left / (steps as u32 - done as u32);
         let budget = Budget { args, watch: Stopwatch::start(), share, interrupt: &interrupt };
         let what = format!("{} {}", system.name, variant.name);
-        progress.show(done as u64, steps, &what);
-        let mut tick =
-            |runs: u64| progress.show(done as u64, steps, &format!("{what}: {runs} runs"));
+        bar.show(done as u64, steps, &what);
+        let mut tick = |runs: u64| bar.show(done as u64, steps, &format!("{what}: {runs} runs"));
         // Unexpected failures are written always, and expected ones when a folder is given.
         let usual = (variant.expected == Expected::Holds).then_some("failures");
         let mut keeping = Keeping::new(args.out.as_ref(), usual)?.of(given.worker(system));
@@ -137,7 +136,7 @@ pub fn check(given: Given, args: &Args) -> Result<Answer, CliError> {
             break;
         }
     }
-    drop(progress);
+    drop(bar);
     checked.sort_by_key(|line| line.place);
     let ok = checked.iter().all(Checked::ok);
     let searched = checked.len() as u64;
@@ -206,8 +205,8 @@ fn one<'a>(
         };
         let before = line.runs;
         let findings =
-            search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |standing| {
-                tick(before + standing.runs);
+            search.run_and_tell(&mut |broken| keeping.early(&search, broken), &mut |progress| {
+                tick(before + progress.runs);
                 budget.lasts(at + 1, strategies.len())
             })?;
         let Findings { runs, complete, seen: now, broken, .. } = findings;

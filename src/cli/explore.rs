@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use thunderhead_props::explore::{Broken, Bug, Findings, Search, Shard, Standing, Strategy, bugs};
+use thunderhead_props::explore::{Broken, Bug, Findings, Progress, Search, Shard, Strategy, bugs};
 use thunderhead_props::{COMPARED, quietly, search};
 use thunderhead_sim::{Fault, FaultSet, Source};
 
 use super::campaign::{Asked, Log};
 use super::interrupt::Interrupt;
 use super::keeping::Keeping;
-use super::progress::{Pace, Progress};
+use super::progress::{Pace, ProgressBar};
 use super::stopwatch::Stopwatch;
 use super::worker::Loaded;
 use super::{Answer, CliError, Given, coverage, input, model, output};
@@ -103,7 +103,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
     }
     let mut keeping = Keeping::new(args.out.as_ref(), Some("failures"))?.of(worker);
     let (watch, interrupt) = (Stopwatch::start(), Interrupt::listen());
-    let mut progress = Progress::new();
+    let mut bar = ProgressBar::new();
     let kept = RefCell::new(&mut keeping);
     // Runs of an earlier process do not count for the speed of this one.
     let (broken, begun) = (Cell::new(0), Cell::new(0));
@@ -111,11 +111,11 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         broken.set(broken.get() + 1);
         kept.borrow_mut().early(&search, one);
     };
-    let mut go_on = |standing: Standing| {
-        let (runs, all) = (standing.runs, search.runs_of(search.shard));
+    let mut go_on = |progress: Progress| {
+        let (runs, all) = (progress.runs, search.runs_of(search.shard));
         let per_second = watch.per_second(runs - begun.get());
-        let pace = Pace { standing, all, per_second, broken: broken.get() };
-        progress.show(runs, all, &pace.to_string());
+        let pace = Pace { progress, all, per_second, broken: broken.get() };
+        bar.show(runs, all, &pace.to_string());
         kept.borrow().well() && !interrupt.came()
     };
     let (findings, before) = match &args.resume {
@@ -127,9 +127,9 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
             let mut log = Log::open(path, asked, search.shard)?;
             let saved = log.saved();
             begun.set(saved.as_ref().map_or(0, |saved| saved.runs));
-            let findings = search.take_up(saved.as_ref(), &mut found, &mut |standing, now| {
+            let findings = search.take_up(saved.as_ref(), &mut found, &mut |progress, now| {
                 let noted = log.note(now);
-                go_on(standing) && noted
+                go_on(progress) && noted
             })?;
             log.finish();
             if let Some(why) = log.wrong {
@@ -139,7 +139,7 @@ pub fn explore(given: Given, args: &Args) -> Result<Answer, CliError> {
         }
     };
     let speed = watch.per_second(findings.runs - before);
-    drop(progress);
+    drop(bar);
     let stopped = interrupt.came().then(|| stopped(&search, &findings, args.resume.is_some()));
     let answer = told(given, args.history, &search, &findings, keeping, Some(speed), notes)?;
     Ok(match stopped.flatten() {

@@ -3,22 +3,22 @@
 use std::fmt;
 use std::io::{IsTerminal, Write};
 
-use thunderhead_props::explore::Standing;
+use thunderhead_props::explore::Progress;
 
 /// How wide the bar is, in characters.
 const WIDTH: u64 = 24;
 
 /// A bar that is drawn over itself on standard error.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressBar {
     terminal: bool,
     shown: String,
 }
 
-impl Progress {
+impl ProgressBar {
     /// Creates a bar, which is drawn only if standard error is a terminal.
-    pub fn new() -> Progress {
-        Progress { terminal: std::io::stderr().is_terminal(), shown: String::new() }
+    pub fn new() -> ProgressBar {
+        ProgressBar { terminal: std::io::stderr().is_terminal(), shown: String::new() }
     }
 
     /// Shows that `done` of `all` is done.
@@ -40,7 +40,7 @@ impl Progress {
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     /// How many runs were played, and what they have shown.
-    pub standing: Standing,
+    pub progress: Progress,
     /// How many runs there are to be, at most.
     pub all: u64,
     /// How many are played in a second.
@@ -51,7 +51,7 @@ pub struct Pace {
 
 impl fmt::Display for Pace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Pace { standing: Standing { runs, seen, sometimes }, all, per_second, broken } = *self;
+        let Pace { progress: Progress { runs, seen, sometimes }, all, per_second, broken } = *self;
         // An enumeration ends when there is nothing left to try, which nobody knows before.
         match all {
             u64::MAX => write!(f, "{runs} runs")?,
@@ -78,7 +78,7 @@ impl fmt::Display for Pace {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressBar {
     fn drop(&mut self) {
         if !self.shown.is_empty() {
             let _ = write!(std::io::stderr(), "\r\x1b[2K");
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn a_pace_says_how_far_and_how_fast_and_what_is_broken_and_what_is_left() {
         let pace = |runs, all, per_second, broken| {
-            let standing = Standing { runs, seen: 0, sometimes: 0 };
-            Pace { standing, all, per_second, broken }.to_string()
+            let progress = Progress { runs, seen: 0, sometimes: 0 };
+            Pace { progress, all, per_second, broken }.to_string()
         };
         assert_eq!(pace(500, 1000, 100, 0), "500 of 1000 runs, 100/s, 5 s left");
         assert_eq!(pace(0, 1001, 10, 1), "0 of 1001 runs, 10/s, 1 promise broken, 1 min 41 s left");
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_pace_says_how_much_of_what_sometimes_happens_was_seen() {
-        let standing = Standing { runs: 20, seen: 7, sometimes: 9 };
-        let pace = Pace { standing, all: 40, per_second: 10, broken: 0 };
+        let progress = Progress { runs: 20, seen: 7, sometimes: 9 };
+        let pace = Pace { progress, all: 40, per_second: 10, broken: 0 };
         assert_eq!(pace.to_string(), "20 of 40 runs, 10/s, 7 of 9 sometimes seen, 2 s left");
     }
 }

@@ -9,8 +9,8 @@ use thunderhead_sim::{Failure, Script, printable};
 
 use super::{Answer, CliError, Given, input, model, run};
 use crate::VERSION;
+use crate::as_script;
 use crate::history::History;
-use crate::kept;
 use crate::model::{Choice, Model};
 use crate::playable::{Playable, Played};
 use crate::recorded;
@@ -132,7 +132,7 @@ fn as_script(
         ))
     };
     let script =
-        kept::script(playable, &failure.promise).map_err(|error| none(&error.to_string()))?;
+        as_script::script(playable, &failure.promise).map_err(|error| none(&error.to_string()))?;
     let text = script.to_toml();
     let again = Script::parse(&args.file.display().to_string(), &text)
         .and_then(|file| input::ready(file, &args.file, given))
@@ -147,7 +147,7 @@ fn as_script(
     }
     let mut json = run::document(&again, &played, false);
     json["script"] = json!(text);
-    let text = kept::with_remark(&text, &played.violations);
+    let text = as_script::with_remark(&text, &played.violations);
     Ok(Answer { text, json, code: 0, notes: Vec::new() })
 }
 

@@ -14,8 +14,8 @@ use thunderhead_sim::{
     ClientRequest, Cloud, Env, Error, Message, MessageBatch, Request, Response, Rng, Time,
 };
 
+use crate::systems::backoff::Backoff;
 use crate::systems::mistake::with_mistakes;
-use crate::systems::patience::Patience;
 
 /// The relay, one correct implementation and three with a planted bug each.
 pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
@@ -56,8 +56,8 @@ pub static SYSTEM: LazyLock<System> = LazyLock::new(|| {
 
 /// Half of the hundred retries that a queue allows last for three days. The others are for deliveries that are lost or
 /// end without a word: those come again at the queue's own pace, because nobody can ask for a longer pause.
-const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(2), even: 10, longest: Duration::from_secs(2 * 3600) };
+const BACKOFF: Backoff =
+    Backoff { pause: Duration::from_secs(2), even: 10, longest: Duration::from_secs(2 * 3600) };
 
 fn mount(cloud: &mut Cloud, write: Write) {
     cloud.queue(
@@ -74,7 +74,7 @@ fn mount(cloud: &mut Cloud, write: Write) {
         max_batch_size: 2,
         max_batch_timeout: Duration::from_secs(1),
         max_retries: if mistakes::GIVES_UP.is_made_in(cloud) { 3 } else { 100 },
-        retry_delay: PATIENCE.pause,
+        retry_delay: BACKOFF.pause,
         ..ConsumerConfig::default()
     };
     let consume = move |env, batch| consume(env, batch, write);
@@ -124,7 +124,7 @@ async fn consume(env: Env, batch: MessageBatch, write: Write) -> Result<(), Erro
 fn settle(message: &Message, written: Result<(), Error>) {
     match written {
         Ok(()) => message.ack(),
-        Err(_) => PATIENCE.retry(message),
+        Err(_) => BACKOFF.retry(message),
     }
 }
 

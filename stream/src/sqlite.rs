@@ -19,7 +19,7 @@ use crate::store::{Claim, Parked, Store};
 pub use crate::record::Record;
 
 /// How long a statement waits for another process that is writing, unless it is said.
-const PATIENCE: Duration = Duration::from_secs(10);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Streams in a file, for any number of processes on one machine.
 ///
@@ -52,7 +52,7 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens a file, or makes it, and brings its schema up to date.
     pub fn open(path: &Path) -> Result<SqliteStore, Error> {
-        SqliteStore::open_with(path, PATIENCE)
+        SqliteStore::open_with(path, BUSY_TIMEOUT)
     }
 
     /// Opens a file; every statement waits for others that are writing for so long at most.

@@ -11,7 +11,7 @@ use crate::image::Image;
 /// The most memory of an isolate, as on the platform.
 pub const CAPACITY: usize = 128 << 20;
 // Otherwise a large heap would be copied whole each time that it is taken back, which takes milliseconds.
-const _: () = assert!(CAPACITY <= crate::watched::MOST);
+const _: () = assert!(CAPACITY <= crate::write_tracking::MOST);
 /// What a restore leaves mapped behind the image, so that an ordinary run touches no new pages.
 const KEPT: usize = 4 << 20;
 /// With its tag, a block of up to a kilobyte takes a multiple of 16 bytes. For larger ones there are four sizes between

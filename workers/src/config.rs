@@ -18,8 +18,8 @@ use workflows::Workflow;
 
 use crate::assets::{Assets, AssetsConfig};
 use crate::failure::without_place;
-use crate::neighbours::Wanted;
 use crate::rules::Rule;
+use crate::service_bindings::Wanted;
 use crate::{environment, jsonc, keys, migrations, secrets};
 
 /// The configuration, as far as it matters to a simulation.

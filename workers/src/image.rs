@@ -6,7 +6,7 @@
 use std::cell::OnceCell;
 use std::ptr::{self, NonNull};
 
-use crate::watched::Watched;
+use crate::write_tracking::Watched;
 
 /// The bytes from the beginning of a heap.
 pub struct Image {

@@ -17,8 +17,8 @@ use crate::cron::{SCHEDULED, path, trigger};
 use crate::email;
 use crate::message;
 use crate::mount;
-use crate::neighbours::{self, Found, Wanted};
 use crate::outside::{INTERNET, Outside};
+use crate::service_bindings::{self, Found, Wanted};
 use crate::storm_http::{self, Entry, Event, Storm};
 use crate::storm_ts::StormTs;
 
@@ -56,7 +56,7 @@ impl Worker {
     pub fn load(place: &Path, environment: Option<&str>) -> Result<Worker, String> {
         let mut apps = Vec::new();
         let mut folder = Config::folder(place).to_path_buf();
-        let found = neighbours::read(place, environment)?;
+        let found = service_bindings::read(place, environment)?;
         let has_storm = folder.join(STORM).is_file() || StormTs::name_in(&folder).is_some();
         if let Some(first) = found.first().filter(|_| !has_storm) {
             folder = first.folder.clone();

@@ -2,9 +2,9 @@
 
 use thunderhead_sim::{Case, Run, SetupError, SortedMap, SortedSet, TraceHash};
 
-use super::saved::{Saved, SavedError, SavedFailures};
+use super::checkpoint::{Checkpoint, CheckpointError, CheckpointFailures};
 use super::shard::BLOCK;
-use super::{Broken, Standing};
+use super::{Broken, Progress};
 use crate::coverage::Coverage;
 use crate::promise::{Name, Violation};
 use crate::system::System;
@@ -83,13 +83,13 @@ impl<'a> Tally<'a> {
     /// Adds what another part of the search has found, which comes after this one. `case` is the case of a seed.
     pub fn add_saved(
         &mut self,
-        saved: &Saved,
+        saved: &Checkpoint,
         case: impl Fn(u64) -> Result<Case, SetupError>,
-    ) -> Result<(), SavedError> {
+    ) -> Result<(), CheckpointError> {
         if saved.runs == 0 {
             return Ok(());
         }
-        let other = |what: &str| Err(SavedError::Other(what.into()));
+        let other = |what: &str| Err(CheckpointError::Other(what.into()));
         let names = self.system.sometimes().map(|(promise, _)| &*promise.name);
         if !names.eq(saved.seen.iter().map(|(name, _)| name.as_str())) {
             return other("it counts other things that sometimes happen than the system has");
@@ -100,9 +100,11 @@ impl<'a> Tally<'a> {
         for (count, (_, seen)) in self.seen.iter_mut().zip(&saved.seen) {
             *count = count.saturating_add(*seen);
         }
-        for (name, SavedFailures { times, seeds }) in &saved.broken {
+        for (name, CheckpointFailures { times, seeds }) in &saved.broken {
             let Some(promise) = self.system.promise(name) else {
-                return Err(SavedError::Other(format!("the system does not promise `{name}`")));
+                return Err(CheckpointError::Other(format!(
+                    "the system does not promise `{name}`"
+                )));
             };
             if seeds.is_empty() || seeds.len() > self.keep {
                 return other("it has too few or too many seeds of failures");
@@ -120,12 +122,12 @@ impl<'a> Tally<'a> {
     }
 
     /// What a file has to keep in order to go on from here.
-    pub fn saved(&self) -> Saved {
+    pub fn saved(&self) -> Checkpoint {
         let broken = self.broken.iter().map(|(name, failures)| {
             let seeds = failures.smallest.iter().filter_map(|(seed, _)| *seed).collect();
-            (name.to_string(), SavedFailures { times: failures.times, seeds })
+            (name.to_string(), CheckpointFailures { times: failures.times, seeds })
         });
-        Saved {
+        Checkpoint {
             runs: self.runs,
             first: self.first,
             blocks: self.blocks.clone(),
@@ -138,9 +140,9 @@ impl<'a> Tally<'a> {
         self.runs
     }
 
-    pub fn standing(&self) -> Standing {
+    pub fn progress(&self) -> Progress {
         let seen = self.seen.iter().filter(|times| **times > 0).count();
-        Standing { runs: self.runs, seen, sometimes: self.seen.len() }
+        Progress { runs: self.runs, seen, sometimes: self.seen.len() }
     }
 
     pub fn trace_hash(&self) -> TraceHash {

@@ -1,7 +1,7 @@
 //! A search that is stopped and taken up, or played in shards, finds what it would have found in one go.
 
 use thunderhead::systems;
-use thunderhead_props::explore::{Findings, Saved, SavedError, Search, Shard, Strategy};
+use thunderhead_props::explore::{Checkpoint, CheckpointError, Findings, Search, Shard, Strategy};
 
 /// A variant that fails often, so that there is more to keep than what is kept.
 fn search(strategy: Strategy, shard: &str) -> Search<'static> {
@@ -28,10 +28,10 @@ fn whole(strategy: Strategy) -> String {
 }
 
 /// Plays a shard for so many batches.
-fn played(search: &Search, from: Option<&Saved>, batches: u32) -> (Saved, Findings) {
+fn played(search: &Search, from: Option<&Checkpoint>, batches: u32) -> (Checkpoint, Findings) {
     let (mut left, mut last) = (batches, from.cloned().unwrap_or_default());
-    let findings = search.take_up(from, &mut |_| {}, &mut |standing, saved| {
-        assert_eq!(standing.runs, saved().runs);
+    let findings = search.take_up(from, &mut |_| {}, &mut |progress, saved| {
+        assert_eq!(progress.runs, saved().runs);
         (left, last) = (left - 1, saved());
         left > 0
     });
@@ -59,13 +59,13 @@ fn a_search_that_is_stopped_after_every_batch_finds_the_same() {
 #[test]
 fn shards_put_together_in_their_order_are_the_whole() {
     for of in [1, 2, 3, 5] {
-        let shards: Vec<(Shard, Saved)> = (1..=of)
+        let shards: Vec<(Shard, Checkpoint)> = (1..=of)
             .map(|number| {
                 let search = search(Strategy::Random, &format!("{number}/{of}"));
                 (search.shard, played(&search, None, u32::MAX).0)
             })
             .collect();
-        let parts: Vec<(Shard, &Saved)> =
+        let parts: Vec<(Shard, &Checkpoint)> =
             shards.iter().map(|(shard, saved)| (*shard, saved)).collect();
         let merged = search(Strategy::Random, "1/1").merge(&parts).unwrap();
         assert_eq!(all(&merged), whole(Strategy::Random), "{of} shards");
@@ -76,14 +76,14 @@ fn shards_put_together_in_their_order_are_the_whole() {
 fn what_another_search_has_saved_is_refused() {
     let search = search(Strategy::Random, "1/1");
     let (saved, _) = played(&search, None, 2);
-    let refused = |search: &Search, saved: &Saved, why: &str| {
+    let refused = |search: &Search, saved: &Checkpoint, why: &str| {
         let answer = search.take_up(Some(saved), &mut |_| {}, &mut |_, _| unreachable!());
         match answer {
-            Err(SavedError::Other(text)) => assert!(text.contains(why), "{text}"),
+            Err(CheckpointError::Other(text)) => assert!(text.contains(why), "{text}"),
             other => panic!("{other:?}"),
         }
     };
-    let with = |change: &dyn Fn(&mut Saved)| {
+    let with = |change: &dyn Fn(&mut Checkpoint)| {
         let mut saved = saved.clone();
         change(&mut saved);
         saved
@@ -94,9 +94,10 @@ fn what_another_search_has_saved_is_refused() {
     refused(&search, &with(&|saved| saved.runs = u64::MAX), "another number of runs");
     refused(&search, &with(&|saved| saved.blocks.truncate(1)), "another number of hashes");
     refused(&search, &with(&|saved| saved.seen.clear()), "other things that sometimes happen");
-    let unknown = |saved: &mut Saved| drop(saved.broken.insert("hope".into(), Default::default()));
+    let unknown =
+        |saved: &mut Checkpoint| drop(saved.broken.insert("hope".into(), Default::default()));
     refused(&search, &with(&unknown), "does not promise `hope`");
     let without_seeds =
-        |saved: &mut Saved| saved.broken.values_mut().for_each(|one| one.seeds.clear());
+        |saved: &mut Checkpoint| saved.broken.values_mut().for_each(|one| one.seeds.clear());
     refused(&search, &with(&without_seeds), "too few or too many seeds");
 }

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// No answer takes so long; it only turns a hang into a failure.
-const PATIENCE: Duration = Duration::from_secs(60);
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub struct Client {
     stream: BufReader<TcpStream>,
@@ -20,7 +20,7 @@ impl Client {
     pub fn connect(address: SocketAddr) -> io::Result<Client> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         Ok(Client { stream: BufReader::new(stream), address, cookie: None, authorization: None })
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use thunderhead::systems;
 use thunderhead_serve::{
-    Commits, Config, Data, Identity, Mistake, Outside, Stop, Surroundings, judge, serve_simulated,
+    Commits, Config, Data, Environment, Identity, Mistake, Outside, Stop, judge, serve_simulated,
 };
 use thunderhead_sim::{EPOCH_MS, Rng, StableHasher};
 use tokio::sync::watch;
@@ -51,7 +51,7 @@ thread_local! {
 }
 
 /// Those of the simulation.
-const SURROUNDINGS: Surroundings = Surroundings {
+const SURROUNDINGS: Environment = Environment {
     unix_ms: || {
         let since = turmoil::since_epoch().expect("the server runs on one of turmoil's hosts");
         u64::try_from(since.as_millis()).expect("a run is short")

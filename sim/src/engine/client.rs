@@ -20,7 +20,7 @@ use crate::values::body::Body;
 /// How long a client waits before it tries again.
 const BACKOFF: Duration = Duration::from_secs(1);
 /// How long a client waits for a message before it takes the connection for lost.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a client reads a body that is streamed, which need not have an end.
 const READS: Duration = Duration::from_secs(30);
 /// How many parts of a body may be on their way or unread before its writer has to wait.
@@ -217,7 +217,7 @@ impl Talk {
                     Ok(())
                 }
                 Step::Hear => {
-                    let answered = listen(env, end, PATIENCE, Some(heard)).await;
+                    let answered = listen(env, end, LISTEN_TIMEOUT, Some(heard)).await;
                     if answered == Ok(false) {
                         env.world().state().drop_end(end);
                         self.unanswered += 1;

@@ -24,6 +24,6 @@ pub(crate) mod reply;
 pub(crate) mod request;
 
 /// How long a caller waits for a reply that does not come.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How soon the platform notices that a worker died in the middle of a call.
 const NOTICE: Duration = Duration::from_millis(1);

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::ids::{CallId, HostId};
 use crate::engine::inference::Inference;
-use crate::engine::logs::Logs;
 use crate::engine::outbound::Outbound;
+use crate::engine::redo_logs::Logs;
 use crate::services::ai::{self, Ai};
 use crate::services::kv;
 use crate::services::r2::{self, Part};
 use crate::services::storage::Redo;
 use crate::services::workflow;
-use crate::values::body::told;
+use crate::values::body::references;
 use crate::values::rng::Rng;
 use crate::values::sorted_map::SortedMap;
 use crate::values::sorted_set::SortedSet;
@@ -41,7 +41,7 @@ pub(crate) struct Live {
     /// How many events the history has told so far.
     pub told: usize,
     /// The large bodies among what it has told.
-    pub bodies: told::Written,
+    pub bodies: references::Written,
     /// Whether the history is kept until it is taken.
     pub tells: bool,
     /// Pictures that wait to be looked at elsewhere; none when the engine does it itself.
@@ -78,7 +78,7 @@ impl Live {
             ended: Vec::new(),
             over: Vec::new(),
             told: 0,
-            bodies: told::Written::default(),
+            bodies: references::Written::default(),
             tells,
             inferences: None,
             outside: None,

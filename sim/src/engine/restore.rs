@@ -8,7 +8,7 @@ use crate::protocol::fault::Fault;
 use crate::protocol::object::ObjectId;
 use crate::protocol::trace::EventKind;
 use crate::services::kv;
-use crate::services::queue::Kept;
+use crate::services::queue::Persisted;
 use crate::values::body::Body;
 
 /// Why something that was written down cannot be put back.
@@ -68,7 +68,7 @@ impl State {
             "message" => {
                 let (queue, seq) = key.rsplit_once('/').ok_or_else(unreadable)?;
                 let seq = seq.parse().map_err(|_| unreadable())?;
-                let kept: Kept = serde_json::from_str(value)?;
+                let kept: Persisted = serde_json::from_str(value)?;
                 self.services.queues.restore_message(queue, seq, kept);
                 Ok(())
             }

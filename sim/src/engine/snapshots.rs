@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::kept::{Changes, Image, json};
-use crate::engine::logs::Place;
+use crate::engine::changes::{Changes, Image, json};
+use crate::engine::redo_logs::Place;
 use crate::engine::restore::RestoreError;
 use crate::engine::world::State;
 use crate::services::sqlite::Whole;

@@ -23,7 +23,7 @@ use crate::engine::live::Live;
 use crate::engine::objects::Objects;
 use crate::engine::objects::storage::ObjectStorage;
 use crate::engine::queueing::Queueing;
-use crate::engine::repeats::Repeats;
+use crate::engine::recurring_alarms::Repeats;
 use crate::engine::services::{Service, Services};
 use crate::engine::storm::Storm;
 use crate::engine::task::{Woken, Work};

@@ -4,7 +4,6 @@
 
 mod abbreviation;
 mod chrome;
-mod cut;
 mod cycles;
 mod folded;
 mod html;
@@ -18,6 +17,7 @@ mod story;
 mod subjects;
 mod text;
 mod tokens;
+mod truncate;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 mod error;
 mod fields;
 mod read;
-mod told;
+mod sentences;
 pub(crate) mod words;
 mod write;
 

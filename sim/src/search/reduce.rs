@@ -1,12 +1,12 @@
-//! Leaves out runs that most likely show nothing new, so that an enumeration can go deeper.
+//! Partial-order reduction: leaves out runs that most likely show nothing new, so that an enumeration can go deeper.
 //!
 //! Runs are left out in two ways, each of which multiplies with every further deviation.
 //!
-//! *Before they are played* (`twins`): what a run shows of itself tells that two deviations from it come to the same.
-//! A host that dies at one of two points between which nothing left it and nothing came to it dies once. A read that
-//! happens twice happens once, and it is the same to its caller whether a read is lost or its answer.
+//! *Before they are played* (`equivalents`): what a run shows of itself tells that two deviations from it come to the
+//! same. A host that dies at one of two points between which nothing left it and nothing came to it dies once. A read
+//! that happens twice happens once, and it is the same to its caller whether a read is lost or its answer.
 //!
-//! *After they were played* (`legacy`): two runs that leave and tell the same need not both be varied. Of the second,
+//! *After they were played* (`outcome`): two runs that leave and tell the same need not both be varied. Of the second,
 //! only those choices are that the first did not offer. A run is compared by what promises can see of it: what took
 //! effect on each service, the rows of each object and database, what became of each message, and what clients were
 //! answered, each in its order. The order between them is left out, because effects on different things are
@@ -17,8 +17,8 @@
 //! follows from the platform. Outcomes of requests that overlap may be missed, because their handlers race; the tests
 //! compare with the full enumeration on every system, and `Enumerate::new` proves what this does not.
 
-mod legacy;
-mod twins;
+mod equivalents;
+mod outcome;
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ use crate::engine::run::Run;
 use crate::protocol::fault::FaultSet;
 use crate::protocol::site::Site;
 use crate::scenario::Scenario;
-use crate::search::reduce::legacy::legacies;
-use crate::search::reduce::twins::Twins;
+use crate::search::reduce::equivalents::Equivalents;
+use crate::search::reduce::outcome::outcomes;
 use crate::values::sorted_map::SortedMap;
 
 /// One more deviation: a draw, as an index, and its value.
@@ -42,7 +42,7 @@ pub(super) struct Reduction {
     offered: SortedMap<u64, Vec<Offer>>,
 }
 
-/// How often each choice was open behind the last deviation of a run, at each moment of its legacy.
+/// How often each choice was open behind the last deviation of a run, with each outcome so far.
 #[derive(Debug)]
 struct Offer {
     /// What the run had spent. It stands only for runs that have as little left to spend.
@@ -65,12 +65,12 @@ impl Reduction {
     /// The deviations from a run that are worth playing, among those behind draw `from`.
     pub fn choices(&mut self, run: &Run, deviations: usize, from: usize) -> Vec<Choice> {
         let fresh = self.fresh(run, deviations, from);
-        let mut twins = Twins::of(run, self.faults);
+        let mut equivalents = Equivalents::of(run, self.faults);
         let mut kept = Vec::new();
         for at in from..run.draws.len() {
             for value in 1..run.draws[at].of {
-                // Asked of every choice: the first of several twins stands for the others even if it is not fresh.
-                if twins.is_first(at, value) && fresh[at - from] {
+                // Asked of every choice: the first of several equivalents stands for all, even if it is not fresh.
+                if equivalents.is_first(at, value) && fresh[at - from] {
                     kept.push((at, value));
                 }
             }
@@ -80,8 +80,8 @@ impl Reduction {
 
     /// Which of the draws behind `from` no like run has offered; they count as offered from now on.
     fn fresh(&mut self, run: &Run, deviations: usize, from: usize) -> Vec<bool> {
-        let legacies = legacies(run, &self.clients);
-        let whole = legacies.last().copied().unwrap_or_default();
+        let outcomes = outcomes(run, &self.clients);
+        let whole = outcomes.last().copied().unwrap_or_default();
         let known = self.offered.entry(whole).or_default();
         let crashes = run.crashes;
         let like =
@@ -96,7 +96,7 @@ impl Reduction {
         let mut turns: SortedMap<(Site, u64), u32> = SortedMap::new();
         let mut fresh = Vec::with_capacity(run.draws.len() - from);
         for draw in run.draws[from..].iter().rev() {
-            let site = (draw.site(run.trace.actors()), legacies[draw.after as usize]);
+            let site = (draw.site(run.trace.actors()), outcomes[draw.after as usize]);
             let most = offered.get(&site).copied().unwrap_or_default();
             let turn = turns.entry(site).or_default();
             *turn += 1;

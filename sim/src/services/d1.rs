@@ -6,8 +6,8 @@
 
 mod bookmark;
 mod error;
-mod kept;
 mod op;
+mod persistence;
 mod reply;
 mod store;
 

@@ -5,11 +5,11 @@
 //! `docs/platform-kv.md` for what differs from the platform.
 
 mod error;
-mod kept;
 mod key;
 mod limits;
 mod namespace;
 mod op;
+mod persistence;
 
 use std::fmt;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::values::shelf::Shelf;
+use crate::values::backing_store::BackingStore;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
@@ -20,10 +20,10 @@ mod body;
 mod config;
 mod error;
 mod id;
-mod kept;
 mod later;
 mod message_batch;
 mod op;
+mod persistence;
 
 use backlog::{Backlog, Settled};
 pub use batch::{
@@ -33,13 +33,13 @@ pub use body::{ContentType, MessageBody};
 pub use config::{ConfigError, ConsumerConfig, Defect, MAX_DELAY_SECONDS, Options, QueueConfig};
 pub use error::{Error, transient_errors};
 pub use id::{BatchId, MessageId, QueueId};
-pub(crate) use kept::Kept;
 pub(crate) use later::PutAway;
 pub use message_batch::{Message, MessageBatch};
 pub use op::{
     CALLS, MAX_BACKLOG_BYTES, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES, MAX_MESSAGE_BYTES,
     MINIFLARE_MAX_BATCH_BYTES, MessageSendRequest, Metrics, Op, Reply,
 };
+pub(crate) use persistence::Persisted;
 
 /// Every queue of the simulated account.
 ///
@@ -71,7 +71,7 @@ pub struct Queues {
     /// Whether changes are remembered, also those of queues that come later.
     kept: bool,
     /// Where messages are put that are due much later.
-    shelf: Option<Rc<dyn Shelf>>,
+    backing_store: Option<Rc<dyn BackingStore>>,
 }
 
 impl Queues {
@@ -98,7 +98,7 @@ impl Queues {
         self.names.insert(Arc::clone(&name), id);
         let mut backlog = Backlog::new(name, config);
         backlog.changed = self.kept.then(Default::default);
-        self.shelf.iter().for_each(|shelf| backlog.put_away_on(shelf));
+        self.backing_store.iter().for_each(|backing_store| backlog.put_away_on(backing_store));
         self.backlogs.push(backlog);
         id
     }

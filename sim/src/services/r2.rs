@@ -11,13 +11,13 @@ mod conditional;
 mod date;
 mod error;
 mod ids;
-mod kept;
 pub mod limits;
 mod list;
 mod multipart;
 mod notification;
 mod object;
 mod op;
+mod persistence;
 mod range;
 mod reply;
 mod rule;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::shelf::Shelf;
+use crate::values::backing_store::BackingStore;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 use bucket::{Bucket, Turn};
@@ -40,12 +40,12 @@ pub use checksum::{Checksum, ChecksumValue, Checksums};
 pub use conditional::{Conditional, Etag};
 pub use date::Date;
 pub use error::{Code, Error, transient_errors};
-pub(crate) use kept::Part;
 pub use notification::{Action, CopySource, Notification, NotificationObject, ParseError};
 pub use object::{HttpMetadata, Object, StorageClass};
 pub use op::{
     CALLS, GetOptions, Include, ListOptions, Method, MultipartOptions, Op, PutOptions, UploadedPart,
 };
+pub(crate) use persistence::Part;
 pub use range::{ByteRange, Range};
 pub use reply::{Listing, Reply};
 pub use rule::{ConfigError, EventType, Rule};
@@ -74,7 +74,7 @@ pub struct R2 {
     buckets: SortedMap<Arc<str>, Bucket>,
     ids: Ids,
     /// Where large bodies are, in a process that runs for long.
-    shelf: Option<Rc<dyn Shelf>>,
+    backing_store: Option<Rc<dyn BackingStore>>,
     /// How many bodies have been given a file.
     files: u64,
 }
@@ -164,8 +164,8 @@ impl R2 {
         if let Err(error) = op.check_arguments() {
             return Applied { reply: Err(error.into()), notifications: Vec::new() };
         }
-        let shelf = self.shelf.as_deref();
-        let mut turn = Turn { now, ids: &mut self.ids, shelf, notifications: Vec::new() };
+        let backing_store = self.backing_store.as_deref();
+        let mut turn = Turn { now, ids: &mut self.ids, backing_store, notifications: Vec::new() };
         let reply = dispatch(&mut self.buckets, &mut turn, op);
         Applied { reply, notifications: turn.notifications }
     }

@@ -13,6 +13,7 @@ use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 mod anomaly;
+mod archive;
 mod config;
 mod duration;
 mod error;
@@ -21,10 +22,9 @@ mod id;
 mod instance;
 mod instances;
 mod journal;
-mod kept;
 mod op;
+mod persistence;
 mod reply;
-mod shelved;
 mod step;
 mod step_error;
 

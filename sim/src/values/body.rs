@@ -1,7 +1,7 @@
 //! Bytes that are stored, sent and traced: cheap to clone, readable when they are text.
 
-mod filed;
-pub(crate) mod told;
+mod file;
+pub(crate) mod references;
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -14,9 +14,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::values::hex::{hex, unhex};
 use crate::values::media;
 use crate::values::printable::printable;
-use filed::Filed;
+use file::Filed;
 
-pub use filed::{BodyFile, Digests};
+pub use file::{BodyFile, Digests};
 
 /// An immutable run of bytes, shared by reference count.
 ///
@@ -291,7 +291,7 @@ pub(crate) fn is_json(text: &str) -> bool {
 
 impl Serialize for Body {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(reference) = told::reference(self) {
+        if let Some(reference) = references::reference(self) {
             return reference.serialize(serializer);
         }
         let bytes = self.look();
@@ -309,15 +309,15 @@ impl<'de> Deserialize<'de> for Body {
         enum Form {
             Text(String),
             Hex(Hex),
-            Told(told::Reference),
+            Told(references::Reference),
         }
         match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(told::shared(Body::from(text))),
+            Form::Text(text) => Ok(references::shared(Body::from(text))),
             Form::Hex(Hex { hex }) => {
                 let bytes = unhex(&hex).ok_or_else(|| de::Error::custom("invalid hex digits"))?;
-                Ok(told::shared(Body::from(bytes)))
+                Ok(references::shared(Body::from(bytes)))
             }
-            Form::Told(reference) => told::resolve(&reference).map_err(de::Error::custom),
+            Form::Told(reference) => references::resolve(&reference).map_err(de::Error::custom),
         }
     }
 }

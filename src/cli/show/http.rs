@@ -19,7 +19,7 @@ const READERS: usize = 6;
 /// A request, from its first line to the empty one, has at most so many bytes.
 const REQUEST_MAX: usize = 16 * 1024;
 /// A request must have arrived, and an answer must be taken, within this time.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An answer.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Reply {
             self.status,
             self.body.len()
         );
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(CLIENT_TIMEOUT))?;
         stream.write_all(head.as_bytes())?;
         stream.write_all(self.body.as_bytes())
     }
@@ -135,7 +135,7 @@ fn request(stream: &TcpStream, port: u16) -> Result<String, Unheard> {
         if head.len() >= REQUEST_MAX {
             return Err(Unheard::Wrong(431, "The request is too long."));
         }
-        let left = PATIENCE.saturating_sub(watch.elapsed());
+        let left = CLIENT_TIMEOUT.saturating_sub(watch.elapsed());
         let some = stream.set_read_timeout(Some(left.max(Duration::from_millis(1))));
         let mut piece = [0; 2048];
         let heard = some.and_then(|()| { stream }.read(&mut piece)).unwrap_or(0);

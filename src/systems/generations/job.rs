@@ -17,7 +17,7 @@ use crate::systems::json;
 /// How many jobs an artifact may take, if the provider says that another may fare better.
 const ATTEMPTS_MAX: u32 = 3;
 /// How long the provider is waited for.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PROVIDER_TIMEOUT: Duration = Duration::from_secs(90);
 
 impl Generation {
     /// Sets to work on a task, unless that is happening already.
@@ -173,7 +173,7 @@ impl Generation {
     }
 
     pub(super) async fn provider(&self, request: Request) -> Result<Response, Error> {
-        let answer = self.env.timeout(PATIENCE, self.env.fetch(PROVIDER, request)).await;
+        let answer = self.env.timeout(PROVIDER_TIMEOUT, self.env.fetch(PROVIDER, request)).await;
         answer.unwrap_or(Err(Error::NetworkLost))
     }
 

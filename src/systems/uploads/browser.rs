@@ -6,10 +6,10 @@ use thunderhead_sim::{Env, Error, Request, Response, WebSocket};
 
 use super::messages::changes_the_list;
 use super::names::AGENT;
-use crate::systems::patience::Patience;
+use crate::systems::backoff::Backoff;
 
-const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(1), even: 100, longest: Duration::from_secs(60) };
+const BACKOFF: Backoff =
+    Backoff { pause: Duration::from_secs(1), even: 100, longest: Duration::from_secs(60) };
 
 /// `GET /acme?as=ann@acme` opens the list in a tab, which stays open until the browser dies.
 pub async fn open(env: Env, request: Request) -> Result<Response, Error> {
@@ -38,7 +38,7 @@ async fn show(env: &Env, path: &str) {
             }
         }
         tries += 1;
-        env.sleep(PATIENCE.after(tries)).await;
+        env.sleep(BACKOFF.after(tries)).await;
     }
 }
 
@@ -59,7 +59,7 @@ async fn fetch(env: &Env, path: &str) -> bool {
         tries += 1;
         match env.fetch("web", Request::new("GET", path, "")).await {
             Ok(response) if response.status < 500 => return response.status == 200,
-            _ => env.sleep(PATIENCE.after(tries)).await,
+            _ => env.sleep(BACKOFF.after(tries)).await,
         }
     }
 }

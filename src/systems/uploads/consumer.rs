@@ -9,12 +9,12 @@ use thunderhead_sim::{Env, Error, Message, MessageBatch};
 
 use super::mistakes;
 use super::names::{AGENT, BUCKET, DEAD_LETTERS, OPERATOR, QUEUE, parse_key};
+use crate::systems::backoff::Backoff;
 use crate::systems::json;
-use crate::systems::patience::Patience;
 
 /// With dead letters, of which there are a hundred tries. A message of the other queue is dead before it gets there.
-const PATIENCE: Patience =
-    Patience { pause: Duration::from_secs(60), even: 5, longest: Duration::from_secs(3 * 3600) };
+const BACKOFF: Backoff =
+    Backoff { pause: Duration::from_secs(60), even: 5, longest: Duration::from_secs(3 * 3600) };
 
 /// The two queues it consumes. A dead letter is tried again at leisure: whatever made it fail was
 /// not its own fault, since what is wrong with a message itself is never tried again.
@@ -28,7 +28,7 @@ pub fn queues() -> [(&'static str, ConsumerConfig); 2] {
     };
     let dead = ConsumerConfig {
         max_retries: 100,
-        retry_delay: PATIENCE.pause,
+        retry_delay: BACKOFF.pause,
         dead_letter_queue: None,
         ..uploads.clone()
     };
@@ -48,7 +48,7 @@ pub async fn consume(env: Env, batch: MessageBatch) -> Result<(), Error> {
             Err(_) if mistakes::ACKS_FAILURES.is_made(&env) => message.ack(),
             Err(error) => {
                 env.log(format!("message {} fails: {error}", message.id().short()));
-                PATIENCE.retry(message);
+                BACKOFF.retry(message);
             }
         }
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crate::engine::agenda::Scheduled;
-use crate::engine::doorway::PATIENCE;
+use crate::engine::doorway::CALL_TIMEOUT;
 use crate::engine::host::Invocation;
 use crate::engine::ids::{CallId, EndId, HostId};
 use crate::engine::services::Service;
@@ -77,7 +77,7 @@ impl State {
     pub(super) fn cut(&mut self, call: CallId, end: EndId) {
         if std::mem::replace(&mut self.connections[end].cut, true) {
             // It is the news itself that was lost. A connection that is silent for long counts as lost.
-            let at = self.calls.line_up(call, self.now + PATIENCE);
+            let at = self.calls.line_up(call, self.now + CALL_TIMEOUT);
             self.agenda.schedule(at, Scheduled::Arrive { call, copy: false });
             return;
         }

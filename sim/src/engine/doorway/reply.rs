@@ -2,7 +2,7 @@
 
 use crate::engine::agenda::Scheduled;
 use crate::engine::doorway::request::crashes_caller;
-use crate::engine::doorway::{NOTICE, PATIENCE};
+use crate::engine::doorway::{CALL_TIMEOUT, NOTICE};
 use crate::engine::host::Invocation;
 use crate::engine::ids::{CallId, HostId};
 use crate::engine::live::Flaw;
@@ -105,13 +105,13 @@ impl State {
         match verdict {
             Some(Verdict::Blackout) => self.blackout(call),
             Some(Verdict::Reply(Transit::Never)) => {
-                self.schedule(PATIENCE, Scheduled::GiveUp { call });
+                self.schedule(CALL_TIMEOUT, Scheduled::GiveUp { call });
             }
             Some(Verdict::Reply(Transit::After(by))) => {
                 let by = *by;
                 self.schedule(by, Scheduled::Reply { call });
-                if by > PATIENCE {
-                    self.schedule(PATIENCE, Scheduled::GiveUp { call });
+                if by > CALL_TIMEOUT {
+                    self.schedule(CALL_TIMEOUT, Scheduled::GiveUp { call });
                 }
             }
             _ => {

@@ -6,7 +6,7 @@ use crate::choices::Odds;
 use crate::choices::words::LATENCIES;
 use crate::engine::agenda::Scheduled;
 use crate::engine::calls::InFlight;
-use crate::engine::doorway::PATIENCE;
+use crate::engine::doorway::CALL_TIMEOUT;
 use crate::engine::ids::{CallId, EndId, HostId, SocketId, StubId};
 use crate::engine::objects::Outgoing;
 use crate::engine::services::Service;
@@ -152,8 +152,8 @@ impl State {
             }
             Transit::After(by) => {
                 self.schedule_arrival(call, by);
-                if by > PATIENCE {
-                    self.schedule(PATIENCE, Scheduled::GiveUp { call });
+                if by > CALL_TIMEOUT {
+                    self.schedule(CALL_TIMEOUT, Scheduled::GiveUp { call });
                 }
             }
             Transit::Twice => {
@@ -182,7 +182,7 @@ impl State {
             Op::Alarm { .. } => self.handler_died(call),
             // A service that notifies another does not wait for an answer.
             Op::Notify { .. } => {}
-            _ => self.schedule(PATIENCE, Scheduled::GiveUp { call }),
+            _ => self.schedule(CALL_TIMEOUT, Scheduled::GiveUp { call }),
         }
     }
 

@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::cut::{columns, end, quotes};
 use super::tokens::tokens;
+use super::truncate::{columns, end, quotes};
 
 /// The lengths to which quoted texts are cut, in steps of four, until the line fits.
 const QUOTED_MAX: usize = 80;

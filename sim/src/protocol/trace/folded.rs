@@ -17,10 +17,10 @@
 //! A line has the numbers of its events: `3-5` are all from 3 to 5, `3..7` are some of them, and other lines have
 //! the rest. A line with `>` before its time is one where a promise is broken.
 
-use super::cut::{columns, end, wrapped};
 use super::cycles::{Part, pattern, repeats};
 use super::joins::{Joined, What, joins};
 use super::text::{Length, ROW_MAX, Text, VERB, WIDTH};
+use super::truncate::{columns, end, wrapped};
 use super::{EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::services::sqlite::TIED;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::protocol::outcome::Outcome;
-use crate::values::body::told;
+use crate::values::body::references;
 use crate::values::printable::printable_json;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
@@ -53,7 +53,7 @@ pub struct JsonlReader {
     trace: Trace,
     /// The numbers of the actors that have been named.
     actors: SortedMap<Arc<str>, u16>,
-    bodies: told::Read,
+    bodies: references::Read,
     lines: usize,
 }
 
@@ -114,7 +114,7 @@ impl Trace {
     pub(crate) fn lines_from(
         &self,
         told: usize,
-        bodies: &mut told::Written,
+        bodies: &mut references::Written,
         text: &mut String,
     ) -> usize {
         for mut line in self.json_lines() {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::Trace;
 use super::abbreviation::middle;
-use super::cut::columns;
 use super::subjects::Subjects;
 use super::tokens::tokens;
+use super::truncate::columns;
 use crate::values::printable::printable;
 use crate::values::sorted_map::SortedMap;
 use crate::values::sorted_set::SortedSet;

@@ -2,8 +2,8 @@
 
 use super::OutcomeId;
 use super::abbreviation;
-use super::cut::columns;
 use super::text::{Length, Text};
+use super::truncate::columns;
 use crate::protocol::op::Op;
 use crate::protocol::outcome::{Outcome, Reply};
 use crate::services::sqlite::TIED;

@@ -16,10 +16,10 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::abbreviation;
-use super::cut::{columns, wrapped};
 use super::names::Names;
 use super::subjects::Subjects;
 use super::tokens::tokens;
+use super::truncate::{columns, wrapped};
 use super::{Event, EventKind, Trace};
 use crate::protocol::op::Op;
 use crate::services::sqlite::TIED;

@@ -3,10 +3,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use super::kept::Kept;
 use super::key::Key;
 use super::limits::DEFAULT_LIMIT;
 use super::op::{Entry, ListOptions, Listed, Listing, seconds};
+use super::persistence::Persisted;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
@@ -15,7 +15,7 @@ pub(super) struct Namespace {
     keys: SortedMap<Arc<str>, Key>,
     writes: u64,
     /// In a process that runs for long, what is to be written down.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<Persisted>,
 }
 
 impl Namespace {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::batch::Verdict;
-use super::kept::Kept;
 use super::later::Later;
+use super::persistence::Persisted;
 use super::{
     Batch, BatchId, ConsumerConfig, Defect, Delivery, Fate, MAX_DELAY_SECONDS, MessageBody,
     MessageId, Metrics, QueueConfig, QueueId,
@@ -251,9 +251,9 @@ impl Backlog {
 
     /// What is written down of a message. A lease is not: it ends with the process, and a delivery that ended so
     /// has not failed.
-    pub fn kept(&self, seq: u64) -> Option<Kept> {
+    pub fn kept(&self, seq: u64) -> Option<Persisted> {
         let stored = self.messages.get(&seq)?;
-        Some(Kept {
+        Some(Persisted {
             id: stored.id,
             timestamp: stored.timestamp,
             body: stored.body.clone(),
@@ -264,7 +264,7 @@ impl Backlog {
     }
 
     /// Puts a message back that was written down.
-    pub fn restore(&mut self, seq: u64, kept: Kept) {
+    pub fn restore(&mut self, seq: u64, kept: Persisted) {
         self.add_bytes(bytes(&kept.body));
         self.put_back(seq, kept);
     }
@@ -292,8 +292,8 @@ impl Backlog {
     }
 
     /// Brings a message back into memory that counts already.
-    pub fn put_back(&mut self, seq: u64, kept: Kept) {
-        let Kept { id, timestamp, body, arrived, attempts, due } = kept;
+    pub fn put_back(&mut self, seq: u64, kept: Persisted) {
+        let Persisted { id, timestamp, body, arrived, attempts, due } = kept;
         let message = Stored { id, timestamp, body, arrived, attempts, leased: false, due };
         self.messages.insert(seq, message);
         self.wait(Waiting { due, seq });

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::Queues;
 use super::backlog::Backlog;
-use super::kept::Kept;
-use crate::values::shelf::Shelf;
+use super::persistence::Persisted;
+use crate::values::backing_store::BackingStore;
 use crate::values::sorted_map::SortedMap;
 use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
@@ -25,7 +25,7 @@ const MOST: usize = 1_000;
 /// The messages of one queue that are not in memory.
 #[derive(Clone, Debug)]
 pub(super) struct Later {
-    shelf: Rc<dyn Shelf>,
+    backing_store: Rc<dyn BackingStore>,
     count: u64,
     /// None of them is due before, or can be read before.
     next: Time,
@@ -52,9 +52,9 @@ pub(crate) struct PutAway {
 
 impl Queues {
     /// From now on messages that are due much later are not held in memory for longer than it takes to write them down.
-    pub(crate) fn set_shelf(&mut self, shelf: &Rc<dyn Shelf>) {
-        self.shelf = Some(shelf.clone());
-        self.backlogs.iter_mut().for_each(|backlog| backlog.put_away_on(shelf));
+    pub(crate) fn set_backing_store(&mut self, backing_store: &Rc<dyn BackingStore>) {
+        self.backing_store = Some(backing_store.clone());
+        self.backlogs.iter_mut().for_each(|backlog| backlog.put_away_on(backing_store));
     }
 
     /// The changes up to this number are on disk.
@@ -85,9 +85,9 @@ pub(super) fn is_later(now: Time, due: Time) -> bool {
 }
 
 impl Backlog {
-    pub fn put_away_on(&mut self, shelf: &Rc<dyn Shelf>) {
+    pub fn put_away_on(&mut self, backing_store: &Rc<dyn BackingStore>) {
         self.later = Some(Later {
-            shelf: shelf.clone(),
+            backing_store: backing_store.clone(),
             count: 0,
             next: Time::NEVER,
             oldest: Cell::new(None),
@@ -137,7 +137,7 @@ impl Backlog {
     pub fn read_back(&mut self, now: Time) {
         let Some(mut later) = self.later.take() else { return };
         if later.count > 0 && later.next <= now + BEFORE {
-            match later.shelf.messages(&self.name, later.read, MOST) {
+            match later.backing_store.messages(&self.name, later.read, MOST) {
                 Some(messages) => self.put_back_all(now, &mut later, messages),
                 None => later.next = now + BEFORE + AGAIN,
             }
@@ -149,7 +149,7 @@ impl Backlog {
         later.oldest.set(None);
         later.next = Time::NEVER;
         for (seq, value) in messages {
-            let Ok(kept) = serde_json::from_str::<Kept>(&value) else { continue };
+            let Ok(kept) = serde_json::from_str::<Persisted>(&value) else { continue };
             later.next = kept.due;
             if is_later(now, kept.due) {
                 break;
@@ -184,8 +184,8 @@ impl Backlog {
     pub fn oldest_later(&self) -> Option<Time> {
         let later = self.later.as_ref().filter(|later| later.count > 0)?;
         if later.oldest.get().is_none() {
-            let found = later.shelf.oldest_message(&self.name, later.read);
-            let kept = found.and_then(|value| serde_json::from_str::<Kept>(&value).ok());
+            let found = later.backing_store.oldest_message(&self.name, later.read);
+            let kept = found.and_then(|value| serde_json::from_str::<Persisted>(&value).ok());
             later.oldest.set(kept.map(|kept| kept.timestamp));
         }
         later.oldest.get()

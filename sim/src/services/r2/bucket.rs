@@ -16,9 +16,9 @@ use super::{
     HttpMetadata, ListOptions, Method, MultipartOptions, Notification, NotificationObject, Notify,
     Object, PutOptions, Reply, StorageClass, UploadedPart, list,
 };
+use crate::values::backing_store::BackingStore;
 use crate::values::body::Body;
 use crate::values::hex::hex;
-use crate::values::shelf::Shelf;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
@@ -29,7 +29,7 @@ pub(super) struct Bucket {
     config: BucketConfig,
     pub(super) objects: SortedMap<Arc<str>, Stored>,
     pub(super) uploads: Uploads,
-    /// Kept only where the limit on writes of one key is enforced.
+    /// Persisted only where the limit on writes of one key is enforced.
     last_write: SortedMap<Arc<str>, Time>,
 }
 
@@ -55,11 +55,11 @@ pub(super) enum Bytes {
 
 impl Stored {
     /// The bytes; none when they cannot be read, or are not as many as there were.
-    pub(super) fn body(&self, shelf: Option<&dyn Shelf>) -> Option<Body> {
+    pub(super) fn body(&self, backing_store: Option<&dyn BackingStore>) -> Option<Body> {
         match &self.bytes {
             Bytes::Here(body) | Bytes::Leaving { body, .. } => Some(body.clone()),
             Bytes::Away { file } => {
-                shelf?.body(*file).filter(|body| body.len() as u64 == self.object.size)
+                backing_store?.body(*file).filter(|body| body.len() as u64 == self.object.size)
             }
         }
     }
@@ -69,7 +69,7 @@ impl Stored {
 pub(super) struct Turn<'a> {
     pub(super) now: Time,
     pub(super) ids: &'a mut Ids,
-    pub(super) shelf: Option<&'a dyn Shelf>,
+    pub(super) backing_store: Option<&'a dyn BackingStore>,
     pub(super) notifications: Vec<Notify>,
 }
 
@@ -120,7 +120,7 @@ impl Bucket {
                 range.resolve(object.size).ok_or(Error::service(Method::Get, Code::InvalidRange))?
             }
         };
-        let body = stored.body(turn.shelf);
+        let body = stored.body(turn.backing_store);
         let body = body.ok_or(Error::service(Method::Get, Code::InternalError))?;
         Ok(Reply::ObjectBody { body: slice(&body, range), range, object })
     }
@@ -162,7 +162,7 @@ impl Bucket {
         check_key(Method::Copy, key)?;
         self.check_rate(turn.now, Method::Copy, key)?;
         let object = &source.object;
-        let body = source.body(turn.shelf);
+        let body = source.body(turn.backing_store);
         let body = body.ok_or(Error::service(Method::Copy, Code::InternalError))?;
         // A copy is written in one piece, whatever the original was made of.
         let etag: Arc<str> = Arc::from(hex(&md5(&body)));

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::archive::Archive;
 use super::config::{MAX_BATCH_INSTANCES, MAX_EVENT_TYPE_LEN, MAX_ID_LEN, WorkflowConfig};
 use super::error::{API_ALREADY_EXISTS, API_DUPLICATE_IN_BATCH, Abort, Code, Error};
 use super::id::{Engine, is_valid_name, numbered_uuid};
 use super::instance::Instance;
 use super::op::{CreateOptions, Op};
 use super::reply::{BatchError, Follow, Reply, StepEvent};
-use super::shelved::Shelved;
 use super::{Anomaly, Numbers};
 use crate::values::body::Body;
 use crate::values::sorted_map::SortedMap;
@@ -29,7 +29,7 @@ pub(super) struct Instances {
     /// The instances that changed since they were last written down, if anybody writes them down.
     pub(super) changed: Option<SortedSet<Arc<str>>>,
     /// Those that have ended and are not held in memory, in a process that runs for long.
-    pub(super) shelved: Option<Shelved>,
+    pub(super) archive: Option<Archive>,
 }
 
 /// What `create` found.
@@ -47,7 +47,7 @@ impl Instances {
             queue: VecDeque::new(),
             expires: Time::NEVER,
             changed: None,
-            shelved: None,
+            archive: None,
         }
     }
 

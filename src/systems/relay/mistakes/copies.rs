@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thunderhead_sim::{Body, Cloud, DurableObject, Env, Error, ObjectState, methods};
 
-use crate::systems::relay::{PATIENCE, guarded};
+use crate::systems::relay::{BACKOFF, guarded};
 
 const COPY: &str = "COPY";
 /// One more than the hosts that a search lets crash in a run, so that crashes of one host at a time do no harm.
@@ -50,7 +50,7 @@ impl Copy {
             env.sleep(Duration::from_secs(seconds)).await;
             let mut tries = 1;
             while guarded(&env, &key).await.is_err() {
-                env.sleep(PATIENCE.after(tries)).await;
+                env.sleep(BACKOFF.after(tries)).await;
                 tries += 1;
             }
         }));

@@ -6,14 +6,14 @@ use super::super::story::Story;
 use super::super::text::{Length, Text};
 use super::super::{EventKind, Trace};
 use super::call;
-use super::kept::Kept;
+use super::durable::DurableState;
 use crate::services::sqlite::TIED;
 use crate::values::sorted_map::SortedMap;
 
 /// The data of a page. Texts that several events say are there once.
 pub(super) fn of(trace: &Trace, story: Option<&Story>) -> Value {
     let text = Text::new(trace, Length::Whole);
-    let kept = Kept::of(&text);
+    let kept = DurableState::of(&text);
     let changes = kept.changes.iter().map(|change| json!([change.event, change.thing, change.now]));
     let mut said = Said::default();
     let events: Vec<Value> = (0..trace.events().len()).map(|at| said.event(&text, at)).collect();

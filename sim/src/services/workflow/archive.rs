@@ -8,14 +8,14 @@ use super::Workflows;
 use super::instance::Instance;
 use super::instances::Instances;
 use super::op::Op;
-use crate::values::shelf::Shelf;
+use crate::values::backing_store::BackingStore;
 use crate::values::sorted_map::SortedMap;
 use crate::values::time::Time;
 
 /// Where the ended instances of one workflow are, and which of them are not there yet.
 #[derive(Clone, Debug)]
-pub(super) struct Shelved {
-    shelf: Rc<dyn Shelf>,
+pub(super) struct Archive {
+    backing_store: Rc<dyn BackingStore>,
     /// The last changes of each instance that are not known to be on disk. Until they are, memory knows better.
     unwritten: SortedMap<Arc<str>, u64>,
     /// Those changes in their order, each with its instance.
@@ -26,10 +26,10 @@ pub(super) struct Shelved {
 
 impl Workflows {
     /// From now on instances that have ended are not held in memory for longer than it takes to write them down.
-    pub(crate) fn set_shelf(&mut self, shelf: &Rc<dyn Shelf>) {
+    pub(crate) fn set_backing_store(&mut self, backing_store: &Rc<dyn BackingStore>) {
         for instances in self.workflows.values_mut() {
-            instances.shelved = Some(Shelved {
-                shelf: shelf.clone(),
+            instances.archive = Some(Archive {
+                backing_store: backing_store.clone(),
                 unwritten: SortedMap::new(),
                 order: VecDeque::new(),
                 read: Vec::new(),
@@ -51,26 +51,26 @@ impl Workflows {
 impl Instances {
     /// A change of an instance is being written down, among the changes of this number.
     pub fn is_leaving(&mut self, id: &Arc<str>, number: u64) {
-        if let Some(shelved) = &mut self.shelved {
-            shelved.unwritten.insert(id.clone(), number);
-            shelved.order.push_back((number, id.clone()));
+        if let Some(archive) = &mut self.archive {
+            archive.unwritten.insert(id.clone(), number);
+            archive.order.push_back((number, id.clone()));
         }
     }
 
     /// Forgets the instances that have ended and can be read back.
     fn put_away(&mut self, number: u64) {
-        let Some(shelved) = &mut self.shelved else { return };
-        let mut candidates = std::mem::take(&mut shelved.read);
-        while let Some((with, id)) = shelved.order.pop_front_if(|(with, _)| *with <= number) {
+        let Some(archive) = &mut self.archive else { return };
+        let mut candidates = std::mem::take(&mut archive.read);
+        while let Some((with, id)) = archive.order.pop_front_if(|(with, _)| *with <= number) {
             // It may have changed again since, and then that has to be written first.
-            if shelved.unwritten.get(&id) == Some(&with) {
-                shelved.unwritten.remove(&id);
+            if archive.unwritten.get(&id) == Some(&with) {
+                archive.unwritten.remove(&id);
                 candidates.push(id);
             }
         }
         for id in candidates {
             let changed = self.changed.as_ref().is_some_and(|changed| changed.contains(&id));
-            let unwritten = shelved.unwritten.contains_key(&id);
+            let unwritten = archive.unwritten.contains_key(&id);
             if !changed && !unwritten && self.instances.get(&id).is_some_and(Instance::has_ended) {
                 self.instances.remove(&id);
             }
@@ -79,7 +79,7 @@ impl Instances {
 
     /// Reads back the instances that an operation is about, if they were put away.
     pub fn read_back(&mut self, now: Time, op: &Op) {
-        if self.shelved.is_none() {
+        if self.archive.is_none() {
             return;
         }
         if let Op::CreateBatch { batch, .. } = op {
@@ -91,20 +91,20 @@ impl Instances {
     }
 
     fn fetch(&mut self, now: Time, id: &str) {
-        let Some(shelved) = &mut self.shelved else { return };
+        let Some(archive) = &mut self.archive else { return };
         let here = self.instances.contains_key(id)
-            || shelved.unwritten.contains_key(id)
+            || archive.unwritten.contains_key(id)
             || self.changed.as_ref().is_some_and(|changed| changed.contains(id));
         if here {
             return;
         }
-        let found = shelved.shelf.instance(&self.name, id);
+        let found = archive.backing_store.instance(&self.name, id);
         let found = found.and_then(|kept| serde_json::from_str::<Instance>(&kept).ok());
         // One that is kept no longer is not there, though the disk may still have it.
         if let Some(instance) = found.filter(|instance| instance.expires(&self.settings) > now) {
             let id: Arc<str> = id.into();
             self.expires = self.expires.min(instance.expires(&self.settings));
-            shelved.read.push(id.clone());
+            archive.read.push(id.clone());
             self.instances.insert(id, instance);
         }
     }

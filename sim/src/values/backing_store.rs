@@ -7,7 +7,7 @@ use crate::values::body::Body;
 use crate::values::time::Time;
 
 /// Reads back what a [`Machine`](crate::Machine) has written down and no longer holds. Who drives the machine has it.
-pub trait Shelf: Debug {
+pub trait BackingStore: Debug {
     /// The bytes of a large object, by the number of their file; none when they cannot be read.
     fn body(&self, file: u64) -> Option<Body>;
 

@@ -11,7 +11,7 @@ const TRIED_MAX: usize = 8;
 
 /// A run that keeps the promise, and how it differs from one that does not.
 #[derive(Clone, Debug)]
-pub struct Parting {
+pub struct Divergence {
     /// What the failing run has and this one has not, in words.
     pub without: String,
     /// The indices of the first events that differ, faults apart: in the failing run and in this one.
@@ -28,7 +28,7 @@ pub enum Nearest {
     /// Every one of these runs breaks the promise too.
     NoneHolds,
     /// The run that holds and is like the failing one for longest.
-    Holds(Box<Parting>),
+    Holds(Box<Divergence>),
 }
 
 /// The nearest run to the one of `case`, which breaks the promise `violated`, that keeps it.
@@ -47,7 +47,7 @@ pub fn nearest(
         let source = Source::Tape(case.tape.clone());
         let other = search::play(variant, &case.scenario, &source).ok()?;
         let events = run.trace.parting(&other.trace)?;
-        keeps(system, variant, &case, &other, violated).then_some(Parting {
+        keeps(system, variant, &case, &other, violated).then_some(Divergence {
             without,
             events,
             run: other,

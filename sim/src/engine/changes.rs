@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::host::Host;
 use crate::engine::ids::{HostId, SocketId};
 use crate::engine::live::{Flaw, KeptAlarm, KeptKey, Numbers, ObjectTurn};
-use crate::engine::logs::Place;
+use crate::engine::redo_logs::Place;
 use crate::engine::world::State;
 use crate::protocol::object::ObjectId;
 use crate::services::r2::Part;

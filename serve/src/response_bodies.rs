@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use thunderhead_sim as sim;
 
-use crate::Surroundings;
+use crate::Environment;
 
 /// What is sent to a client.
 pub type Sent = UnsyncBoxBody<Bytes, io::Error>;
@@ -24,10 +24,10 @@ pub fn whole(bytes: impl Into<Bytes>) -> Sent {
 }
 
 /// A body of the system.
-pub fn sent(body: &sim::Body, around: Surroundings) -> Sent {
+pub fn sent(body: &sim::Body, environment: Environment) -> Sent {
     match body.at_hand() {
         Some(_) => whole(Bytes::from_owner(Owned(body.clone()))),
-        None => Pieces { body: body.clone(), at: 0, next: None, around }.boxed_unsync(),
+        None => Pieces { body: body.clone(), at: 0, next: None, environment }.boxed_unsync(),
     }
 }
 
@@ -47,7 +47,7 @@ struct Pieces {
     body: sim::Body,
     at: usize,
     next: Option<Reading>,
-    around: Surroundings,
+    environment: Environment,
 }
 
 impl Body for Pieces {
@@ -63,8 +63,8 @@ impl Body for Pieces {
             return Poll::Ready(None);
         }
         let next = this.next.get_or_insert_with(|| {
-            let (body, at, around) = (this.body.clone(), this.at, this.around);
-            Box::pin(async move { around.beside(move || body.piece(at, PIECE)).await })
+            let (body, at, environment) = (this.body.clone(), this.at, this.environment);
+            Box::pin(async move { environment.beside(move || body.piece(at, PIECE)).await })
         });
         let piece = ready!(next.as_mut().poll(cx));
         this.next = None;

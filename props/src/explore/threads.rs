@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use super::shard::BLOCK;
-use crate::quiet::quietly;
+use crate::panics::quietly;
 
 /// Starts `jobs` threads and calls `lead` with a function that deals a batch to them and returns the results in the
 /// batch's order. The threads stay until `lead` returns, because each has databases of its own and opening them takes

@@ -10,18 +10,18 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// How long a client may take nothing.
-const PATIENCE: Duration = Duration::from_secs(60);
+const IDLE_MOST: Duration = Duration::from_secs(60);
 
 /// A stream that breaks when what is written to it goes nowhere for as long as that.
-pub struct Patient<S> {
+pub struct IdleTimeout<S> {
     stream: S,
     /// Runs while a write waits.
     waited: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Patient<S> {
-    pub fn new(stream: S) -> Patient<S> {
-        Patient { stream, waited: None }
+impl<S> IdleTimeout<S> {
+    pub fn new(stream: S) -> IdleTimeout<S> {
+        IdleTimeout { stream, waited: None }
     }
 
     /// The outcome of a write, or an error when it has waited for too long.
@@ -34,12 +34,12 @@ impl<S> Patient<S> {
             self.waited = None;
             return wrote;
         }
-        let waited = self.waited.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let waited = self.waited.get_or_insert_with(|| Box::pin(sleep(IDLE_MOST)));
         waited.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IdleTimeout<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -49,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IdleTimeout<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -99,7 +99,7 @@ mod tests {
     fn a_client_that_takes_nothing_is_given_up() {
         run(async {
             let (mut client, server) = tokio::io::duplex(8);
-            let mut server = Patient::new(server);
+            let mut server = IdleTimeout::new(server);
             let broken = server.write_all(&[0; 9]).await.unwrap_err();
             assert_eq!(broken.kind(), io::ErrorKind::TimedOut);
             client.read_exact(&mut [0; 8]).await.unwrap();
@@ -110,14 +110,14 @@ mod tests {
     fn a_client_may_be_slow_and_silent_as_long_as_it_takes_something() {
         run(async {
             let (mut client, server) = tokio::io::duplex(8);
-            let mut server = Patient::new(server);
+            let mut server = IdleTimeout::new(server);
             let reads = async {
                 for _ in 0..20 {
-                    sleep(PATIENCE - Duration::from_secs(1)).await;
+                    sleep(IDLE_MOST - Duration::from_secs(1)).await;
                     client.read_exact(&mut [0; 4]).await.unwrap();
                 }
                 // Nothing is written meanwhile, so nothing waits.
-                sleep(PATIENCE * 3).await;
+                sleep(IDLE_MOST * 3).await;
                 client.write_all(b"more").await.unwrap();
             };
             let writes = async {

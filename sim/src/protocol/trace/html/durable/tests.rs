@@ -24,7 +24,7 @@ impl Told {
 
     /// What is there after so many events: `bucket photos cat.jpg`, each with its fields.
     fn after(&self, events: usize) -> Vec<String> {
-        let kept = Kept::of(&Text::new(&self.trace, Length::Whole));
+        let kept = DurableState::of(&Text::new(&self.trace, Length::Whole));
         let mut now: SortedMap<usize, Fields> = SortedMap::new();
         for change in kept.changes.into_iter().filter(|change| change.event < events) {
             match change.now {

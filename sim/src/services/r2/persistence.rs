@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::bucket::{Bytes, Stored};
 use super::{Object, Op, R2};
+use crate::values::backing_store::BackingStore;
 use crate::values::body::Body;
-use crate::values::shelf::Shelf;
 
 /// A part of R2 that an operation may have changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,13 +60,13 @@ pub(crate) struct KeptObject {
 
 impl R2 {
     /// From now on large bodies are given files, and are read from there when they are asked for.
-    pub(crate) fn set_shelf(&mut self, shelf: Rc<dyn Shelf>) {
-        self.shelf = Some(shelf);
+    pub(crate) fn set_backing_store(&mut self, backing_store: Rc<dyn BackingStore>) {
+        self.backing_store = Some(backing_store);
     }
 
     /// Where a file is, or is to be.
     pub(crate) fn place(&self, file: u64) -> Option<PathBuf> {
-        self.shelf.as_ref()?.place(file)
+        self.backing_store.as_ref()?.place(file)
     }
 
     /// The number and the place of a new file, which something else than an object needs.
@@ -81,7 +81,7 @@ impl R2 {
         let stored = self.buckets.get_mut(bucket)?.objects.get_mut(key)?;
         let object = stored.object.clone();
         Some(match &stored.bytes {
-            Bytes::Here(body) if self.shelf.is_some() && body.len() >= LARGE => {
+            Bytes::Here(body) if self.backing_store.is_some() && body.len() >= LARGE => {
                 self.files += 1;
                 let (body, file) = (body.clone(), self.files);
                 stored.bytes = Bytes::Leaving { body: body.clone(), file };

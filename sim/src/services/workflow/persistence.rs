@@ -52,7 +52,7 @@ impl Workflows {
     ) -> Result<bool, serde_json::Error> {
         let Some(instances) = self.workflows.get_mut(workflow) else { return Ok(false) };
         let instance: Instance = serde_json::from_str(kept)?;
-        if instances.shelved.is_some() && instance.has_ended() {
+        if instances.archive.is_some() && instance.has_ended() {
             return Ok(true);
         }
         instances.expires = instances.expires.min(instance.expires(instances.settings()));

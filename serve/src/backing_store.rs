@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::json;
-use thunderhead_sim::{Body, Shelf, Time, message_key};
+use thunderhead_sim::{BackingStore, Body, Time, message_key};
 
 use crate::files::Files;
 use crate::log;
@@ -17,7 +17,7 @@ pub struct Disk {
     pub db: Connection,
 }
 
-impl Shelf for Disk {
+impl BackingStore for Disk {
     fn body(&self, file: u64) -> Option<Body> {
         let read = self.in_database(file).map_err(|error| error.to_string());
         let read = match read {

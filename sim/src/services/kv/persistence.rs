@@ -11,7 +11,7 @@ use super::{Entry, Kv};
 
 /// What a process that runs for long remembers of a namespace, besides its keys.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct Persisted {
     /// The keys that changed since they were last written down.
     pub changed: SortedSet<Arc<str>>,
     /// The keys that expire, by when that is in seconds since 1970.
@@ -25,7 +25,7 @@ impl Kv {
     /// From now on remembers which keys change, and nothing else of the past.
     pub(crate) fn keep_changes(&mut self) {
         for namespace in self.namespaces.values_mut() {
-            namespace.kept = Some(Kept::default());
+            namespace.kept = Some(Persisted::default());
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::engine::run::Run;
 use crate::protocol::op::Op;
 use crate::protocol::trace::{Event, EventKind, Trace};
-use crate::search::reduce::twins::only_reads;
+use crate::search::reduce::equivalents::only_reads;
 use crate::values::hash::StableHasher;
 use crate::values::sorted_map::SortedMap;
 
@@ -17,10 +17,10 @@ const TIME_DIGITS: usize = 10;
 /// and in what left no trace.
 ///
 /// The first hash is that of no events, the next that after the first event, and the last is that of the whole run.
-pub(super) fn legacies(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
+pub(super) fn outcomes(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
     let mut histories: SortedMap<String, u64> = SortedMap::new();
     let mut sum = 0u64;
-    let mut legacies = vec![sum];
+    let mut outcomes = vec![sum];
     for event in run.trace.events() {
         if let Some((of, told)) = told(&run.trace, event, clients) {
             let before = histories.get(&of).copied().unwrap_or_default();
@@ -29,12 +29,12 @@ pub(super) fn legacies(run: &Run, clients: &[Arc<str>]) -> Vec<u64> {
             sum = sum.wrapping_sub(before).wrapping_add(after);
             histories.insert(of, after);
         }
-        legacies.push(sum);
+        outcomes.push(sum);
     }
-    if let Some(last) = legacies.last_mut() {
+    if let Some(last) = outcomes.last_mut() {
         *last = StableHasher::of(&(*last, run.end as u8));
     }
-    legacies
+    outcomes
 }
 
 /// Whose history an event belongs to and what it adds; none if it is no effect that outlasts the hosts.

@@ -1,4 +1,4 @@
-//! What a server takes from its surroundings besides a directory and a network. A simulation has others.
+//! What a server takes from its environment besides a directory and a network. A simulation has others.
 
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,9 +9,9 @@ use thunderhead_sim::{EPOCH_MS, Time};
 use crate::data::DataError;
 use crate::log;
 
-/// The clock, randomness, and what else a process is given. [`Surroundings::REAL`] is what ships.
+/// The clock, randomness, and what else a process is given. [`Environment::REAL`] is what ships.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings {
+pub struct Environment {
     /// Milliseconds since 1970.
     pub unix_ms: fn() -> u64,
     /// A number that nobody can guess, or why there is none.
@@ -24,9 +24,9 @@ pub struct Surroundings {
     pub say: fn(&str, &str, &Value),
 }
 
-impl Surroundings {
+impl Environment {
     /// Those of the operating system.
-    pub const REAL: Surroundings = Surroundings {
+    pub const REAL: Environment = Environment {
         unix_ms,
         random,
         // A real disk takes the time of the thread that writes.

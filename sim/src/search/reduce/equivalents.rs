@@ -29,7 +29,7 @@ enum Sign {
 }
 
 /// The deviations from one run, of which each is asked for in order.
-pub(super) struct Twins<'a> {
+pub(super) struct Equivalents<'a> {
     run: &'a Run,
     faults: FaultSet,
     crossings: Crossings<'a>,
@@ -38,15 +38,15 @@ pub(super) struct Twins<'a> {
     seen: SortedMap<Sign, Time>,
 }
 
-impl<'a> Twins<'a> {
-    pub fn of(run: &'a Run, faults: FaultSet) -> Twins<'a> {
+impl<'a> Equivalents<'a> {
+    pub fn of(run: &'a Run, faults: FaultSet) -> Equivalents<'a> {
         let mut polls: SortedMap<u16, Vec<usize>> = SortedMap::new();
         for (at, draw) in run.draws.iter().enumerate() {
             if draw.kind == ChoiceKind::Crash {
                 polls.entry(draw.host).or_default().push(at);
             }
         }
-        Twins { run, faults, crossings: Crossings::of(run), polls, seen: SortedMap::new() }
+        Equivalents { run, faults, crossings: Crossings::of(run), polls, seen: SortedMap::new() }
     }
 
     /// Whether this deviation differs from the run and from those that were asked for before.

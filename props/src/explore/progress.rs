@@ -2,7 +2,7 @@
 
 /// How far a search is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct Progress {
     /// How many runs were played, those of an earlier process included.
     pub runs: u64,
     /// How much of what sometimes happens was seen.

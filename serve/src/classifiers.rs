@@ -1,4 +1,4 @@
-//! The threads that look at pictures, so that the engine goes on meanwhile.
+//! The threads that classify pictures, so that the engine goes on meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use thunderhead_sim::{Inference, Inferred};
 
 /// As many threads as the machine has processors. A picture that finds none of them free waits.
-pub struct Eyes {
+pub struct Classifiers {
     /// None when no more pictures come.
     given: Option<Sender<Inference>>,
     seen: Receiver<Inferred>,
@@ -16,14 +16,14 @@ pub struct Eyes {
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Eyes {
-    /// Starts the threads. Each calls `wake` when it has looked at a picture.
-    pub fn open(wake: impl Fn() + Clone + Send + 'static) -> Eyes {
+impl Classifiers {
+    /// Starts the threads. Each calls `wake` when it has classified a picture.
+    pub fn open(wake: impl Fn() + Clone + Send + 'static) -> Classifiers {
         let (given, taken) = mpsc::channel::<Inference>();
         let (done, seen) = mpsc::channel();
         let (taken, closed) = (Arc::new(Mutex::new(taken)), Arc::new(AtomicBool::new(false)));
         let number = std::thread::available_parallelism().map_or(1, usize::from);
-        let look = || {
+        let start = || {
             let (taken, done, closed, wake) =
                 (taken.clone(), done.clone(), closed.clone(), wake.clone());
             std::thread::spawn(move || {
@@ -39,26 +39,26 @@ impl Eyes {
                 }
             })
         };
-        let threads = (0..number).map(|_| look()).collect();
-        Eyes { given: Some(given), seen, closed, threads }
+        let threads = (0..number).map(|_| start()).collect();
+        Classifiers { given: Some(given), seen, closed, threads }
     }
 
-    /// Has a picture looked at, after those that were given before.
-    pub fn look(&self, inference: Inference) {
+    /// Has a picture classified, after those that were given before.
+    pub fn classify(&self, inference: Inference) {
         if let Some(given) = &self.given {
             // The threads live as long as this does, and take whatever comes.
             drop(given.send(inference));
         }
     }
 
-    /// What was seen since this was last asked.
-    pub fn seen(&self) -> impl Iterator<Item = Inferred> {
+    /// What was classified since this was last asked.
+    pub fn classified(&self) -> impl Iterator<Item = Inferred> {
         self.seen.try_iter()
     }
 }
 
-impl Drop for Eyes {
-    /// Ends the threads. Those that are looking at a picture are waited for, and the pictures behind are left.
+impl Drop for Classifiers {
+    /// Ends the threads. Those that are classifying are waited for, and the pictures behind are left.
     fn drop(&mut self) {
         self.closed.store(true, Relaxed);
         drop(self.given.take());

@@ -9,7 +9,7 @@ use thunderhead_sim::{SetupError, SortedMap, TraceHash};
 /// run follows from its seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Saved {
+pub struct Checkpoint {
     /// How many runs there were.
     pub runs: u64,
     /// The hash of the first one, which tells whether the code is still the same.
@@ -19,13 +19,13 @@ pub struct Saved {
     /// In how many runs each `sometimes` was seen, in the order of the system.
     pub seen: Vec<(String, u64)>,
     /// The promises that were broken.
-    pub broken: SortedMap<String, SavedFailures>,
+    pub broken: SortedMap<String, CheckpointFailures>,
 }
 
 /// How a promise was broken.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SavedFailures {
+pub struct CheckpointFailures {
     /// In how many runs.
     pub times: u64,
     /// The seeds of the smallest of them, the smallest first.
@@ -34,26 +34,26 @@ pub struct SavedFailures {
 
 /// Why a search cannot go on from what was saved.
 #[derive(Debug)]
-pub enum SavedError {
+pub enum CheckpointError {
     /// The system cannot be played.
     Setup(SetupError),
     /// Another system or other code made it, or it was altered.
     Other(String),
 }
 
-impl fmt::Display for SavedError {
+impl fmt::Display for CheckpointError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SavedError::Setup(error) => error.fmt(f),
-            SavedError::Other(why) => f.write_str(why),
+            CheckpointError::Setup(error) => error.fmt(f),
+            CheckpointError::Other(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for SavedError {}
+impl std::error::Error for CheckpointError {}
 
-impl From<SetupError> for SavedError {
-    fn from(error: SetupError) -> SavedError {
-        SavedError::Setup(error)
+impl From<SetupError> for CheckpointError {
+    fn from(error: SetupError) -> CheckpointError {
+        CheckpointError::Setup(error)
     }
 }

@@ -11,7 +11,7 @@ use crate::values::time::Time;
 /// A message as it is written down.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Kept {
+pub(crate) struct Persisted {
     pub id: MessageId,
     pub timestamp: Time,
     pub body: MessageBody,
@@ -26,7 +26,7 @@ pub(crate) struct KeptMessage {
     pub queue: Arc<str>,
     pub seq: u64,
     /// What there is to write down, unless it is settled.
-    pub kept: Option<Kept>,
+    pub kept: Option<Persisted>,
     /// When it is due, and how many bytes it has, if it leaves the memory until then.
     pub later: Option<(Time, u64)>,
 }
@@ -52,7 +52,7 @@ impl Queues {
             let changed = backlog.changed.as_mut().map(std::mem::take).unwrap_or_default();
             for seq in changed {
                 let (queue, kept) = (backlog.name.clone(), backlog.kept(seq));
-                let leaves = |kept: &&Kept| backlog.is_leaving(now, seq, kept.due, number);
+                let leaves = |kept: &&Persisted| backlog.is_leaving(now, seq, kept.due, number);
                 let later = kept.as_ref().filter(leaves);
                 let later = later.map(|kept| (kept.due, kept.body.len() as u64));
                 all.push(KeptMessage { queue, seq, kept, later });
@@ -62,7 +62,7 @@ impl Queues {
     }
 
     /// Puts a message back into its queue.
-    pub(crate) fn restore_message(&mut self, queue: &str, seq: u64, kept: Kept) {
+    pub(crate) fn restore_message(&mut self, queue: &str, seq: u64, kept: Persisted) {
         let id = self.queue_or_new(queue);
         self.backlog_mut(id).restore(seq, kept);
     }

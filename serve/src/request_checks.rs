@@ -7,7 +7,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode, header};
 /// The most bytes of a body.
 pub const BODY_MOST: u64 = 32 << 20;
 /// The most pictures that wait to be looked at.
-const LOOKING_MOST: u64 = 1_024;
+const CLASSIFYING_MOST: u64 = 1_024;
 /// The most characters of a path with its query.
 const PATH_MOST: usize = 2_048;
 
@@ -49,8 +49,8 @@ pub fn check<B>(request: &Request<B>, listen: SocketAddr) -> Result<(), Refused>
 }
 
 /// Refuses what could bring more pictures while too many wait to be looked at.
-pub fn check_room(method: &Method, looking: u64) -> Result<(), Refused> {
-    if looking >= LOOKING_MOST && matches!(*method, Method::PUT | Method::POST) {
+pub fn check_room(method: &Method, classifying: u64) -> Result<(), Refused> {
+    if classifying >= CLASSIFYING_MOST && matches!(*method, Method::PUT | Method::POST) {
         let why = "too many pictures wait to be looked at; try again";
         return Err((StatusCode::SERVICE_UNAVAILABLE, why));
     }
@@ -108,10 +108,10 @@ mod tests {
 
     #[test]
     fn while_too_many_pictures_wait_everything_is_taken_but_more_of_them() {
-        assert!(check_room(&Method::PUT, LOOKING_MOST - 1).is_ok());
+        assert!(check_room(&Method::PUT, CLASSIFYING_MOST - 1).is_ok());
         for (method, taken) in [("PUT", false), ("POST", false), ("GET", true), ("DELETE", true)] {
             let method = Method::from_bytes(method.as_bytes()).unwrap();
-            assert_eq!(check_room(&method, LOOKING_MOST).is_ok(), taken, "{method}");
+            assert_eq!(check_room(&method, CLASSIFYING_MOST).is_ok(), taken, "{method}");
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) type Fields = Vec<(String, String)>;
 
 /// Everything that was kept at some moment, and how it changed.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct DurableState {
     /// What kind of place it is, and its name: `bucket`, `photos`.
     pub places: Vec<(&'static str, String)>,
     /// What was ever there: the place, and the name that it has there.
@@ -37,9 +37,9 @@ pub(super) struct Change {
     pub now: Option<Fields>,
 }
 
-impl Kept {
+impl DurableState {
     /// Follows what is kept through a whole history.
-    pub fn of(text: &Text<'_>) -> Kept {
+    pub fn of(text: &Text<'_>) -> DurableState {
         let mut reader = Reader { text, at: 0, ..Reader::new(text) };
         for (at, event) in text.trace.events().iter().enumerate() {
             reader.at = at;
@@ -56,7 +56,7 @@ struct Reader<'a, 't> {
     text: &'t Text<'a>,
     /// The index of the event that is read.
     at: usize,
-    kept: Kept,
+    kept: DurableState,
     /// The rows that are there, by owner and table.
     rows: SortedMap<(u16, &'a str), Vec<Known<'a>>>,
     /// The things that are there and have a name of their own, with what they are.
@@ -67,7 +67,7 @@ struct Reader<'a, 't> {
 
 impl<'a, 't> Reader<'a, 't> {
     fn new(text: &'t Text<'a>) -> Reader<'a, 't> {
-        let (kept, rows) = (Kept::default(), SortedMap::new());
+        let (kept, rows) = (DurableState::default(), SortedMap::new());
         Reader { text, at: 0, kept, rows, named: SortedMap::new(), moved: Vec::new() }
     }
 

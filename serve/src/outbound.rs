@@ -70,16 +70,19 @@ fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
 }
 
 /// The thread.
-pub struct Errands {
+pub struct OutboundRequests {
     /// None when no more requests come.
     given: Option<UnboundedSender<Outbound>>,
     done: Receiver<Arrived>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Errands {
+impl OutboundRequests {
     /// Starts the thread, which calls `wake` when something has come of a request.
-    pub fn open(outside: Outside, wake: impl Fn() + Clone + Send + 'static) -> io::Result<Errands> {
+    pub fn open(
+        outside: Outside,
+        wake: impl Fn() + Clone + Send + 'static,
+    ) -> io::Result<OutboundRequests> {
         let (given, taken) = unbounded_channel();
         let (tell, done) = mpsc::channel();
         let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(8).build()?;
@@ -92,7 +95,7 @@ impl Errands {
             // A name that is being resolved is not waited for.
             runtime.shutdown_background();
         });
-        Ok(Errands { given: Some(given), done, thread: Some(thread) })
+        Ok(OutboundRequests { given: Some(given), done, thread: Some(thread) })
     }
 
     /// Has a request sent.
@@ -108,7 +111,7 @@ impl Errands {
     }
 }
 
-impl Drop for Errands {
+impl Drop for OutboundRequests {
     /// Ends the thread. What is under way is broken off.
     fn drop(&mut self) {
         drop(self.given.take());

@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn a_fault_of_somebody_else_ends_the_process_as_if_nothing_were_watched() {
         let this = std::env::current_exe().expect("a test is a program");
-        let name = "watched::tests::a_fault_of_somebody_else";
+        let name = "write_tracking::tests::a_fault_of_somebody_else";
         let mut child = Command::new(this);
         let child = child.args(["--exact", name, "--nocapture"]).env(CHILD, "1");
         let ended = child.output().expect("a test can be run");

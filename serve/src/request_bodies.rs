@@ -15,22 +15,22 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use thunderhead_sim::{Body, BodyFile, Digests};
 
-use crate::Surroundings;
+use crate::Environment;
 use crate::files::LARGE;
-use crate::gate::{BODY_MOST, Refused, TOO_LARGE};
+use crate::request_checks::{BODY_MOST, Refused, TOO_LARGE};
 
 /// The folder `arriving` of a data directory: bodies of which nobody knows yet what becomes of them.
 #[derive(Debug)]
-pub struct Arrivals {
+pub struct RequestBodies {
     folder: PathBuf,
     /// How many bodies there were; a file has the number of its body.
     files: AtomicU64,
-    around: Surroundings,
+    environment: Environment,
 }
 
-impl Arrivals {
-    pub fn of(data: &Path, around: Surroundings) -> Arrivals {
-        Arrivals { folder: folder(data), files: AtomicU64::new(0), around }
+impl RequestBodies {
+    pub fn of(data: &Path, environment: Environment) -> RequestBodies {
+        RequestBodies { folder: folder(data), files: AtomicU64::new(0), environment }
     }
 
     /// Collects a whole body. Of one that breaks off or is refused nothing is left, and of none more than a piece of it
@@ -80,8 +80,8 @@ impl Arrivals {
         &self,
         work: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> Result<T, Refused> {
-        self.around.beside(work).await.map_err(|error| {
-            (self.around.say)("error", "no room", &json!({ "why": error.to_string() }));
+        self.environment.beside(work).await.map_err(|error| {
+            (self.environment.say)("error", "no room", &json!({ "why": error.to_string() }));
             (StatusCode::INSUFFICIENT_STORAGE, "the disk has no room for the body")
         })
     }

@@ -64,8 +64,8 @@ fn unique<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Result<(), C
     Ok(())
 }
 
-/// Refuses a variant that is expected to break a promise which its system or itself does not make, or to be silent about
-/// one that there is not.
+/// Refuses a variant that is expected to break a promise which its system or itself does not make, or to be silent
+/// about one that there is not.
 fn known(system: &System, variant: &Variant) -> Result<(), CatalogueError> {
     let whose = format!("variant `{}` of {}", variant.name, system.name);
     if let Some(name) = variant.unpromised.iter().find(|name| system.promise(name).is_none()) {

@@ -54,7 +54,8 @@ const HEADER: u32 = 64;
 /// The most bytes that an input grows to.
 const LENGTH_MAX: usize = 1 << 20;
 
-/// A text that `seed` makes from the examples; `words` are put in here and there. Words and numbers are moved as a whole.
+/// A text that `seed` makes from the examples; `words` are put in here and there. Words and numbers are moved as a
+/// whole.
 pub fn text(seed: u64, examples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let Some(first) = pick(&mut rng, examples) else { return Vec::new() };

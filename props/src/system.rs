@@ -167,8 +167,8 @@ impl System {
         self.outlasts_days
     }
 
-    /// Does not compare this with what a calm leaves behind, for this reason: `table.column`, `table.column.field` for a
-    /// part of JSON (`table.column.list[].field` for all items of a list), or `table.*`. A bucket is a table whose
+    /// Does not compare this with what a calm leaves behind, for this reason: `table.column`, `table.column.field` for
+    /// a part of JSON (`table.column.list[].field` for all items of a list), or `table.*`. A bucket is a table whose
     /// columns are `key`, `version` and `body`.
     pub fn ignoring(mut self, column: impl Into<Name>, reason: impl Into<Name>) -> System {
         self.ignored.push((column.into(), reason.into()));
@@ -187,9 +187,9 @@ impl System {
         &self.ignored
     }
 
-    /// Judges a run of one of its variants by every promise that is not a `sometimes`, in their order. Whether the storm
-    /// leaves no trace is asked only when all others hold: what broke one of them leaves its traces, and calm runs
-    /// take time.
+    /// Judges a run of one of its variants by every promise that is not a `sometimes`, in their order. Whether the
+    /// storm leaves no trace is asked only when all others hold: what broke one of them leaves its traces, and calm
+    /// runs take time.
     pub fn judge(&self, variant: &Variant, scenario: &Scenario, run: &Run) -> Vec<Violation> {
         self.judge_read(variant, scenario, run, &Reading::of(&run.trace))
     }

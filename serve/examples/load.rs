@@ -13,7 +13,8 @@
 //! cargo run --release -p thunderhead-serve --example load -- median 300 /tmp/median
 //! ```
 //!
-//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync as much.
+//! asks over one connection, and compares in turns how long an upload takes and how long the disk takes to sync as
+//! much.
 
 #![allow(clippy::unwrap_used, reason = "a measurement that cannot go on has failed")]
 
@@ -141,8 +142,8 @@ fn measure(uploads: usize, names: usize, data: &Path) {
     server.child.wait().unwrap();
 }
 
-/// How long an upload takes for one who waits for each, small and large, in times of what the disk takes to sync as many
-/// bytes, and 4 KiB.
+/// How long an upload takes for one who waits for each, small and large, in times of what the disk takes to sync as
+/// many bytes, and 4 KiB.
 fn compare(rounds: usize, data: &Path) {
     assert!(!data.exists(), "{} exists already", data.display());
     let mut server = Server::start(data);

@@ -1,5 +1,5 @@
-//! The bytes of the largest objects: a file for each, by number, in folders of a thousand or so. Large databases as a whole
-//! have files of the same numbering in a folder of their own.
+//! The bytes of the largest objects: a file for each, by number, in folders of a thousand or so. Large databases as a
+//! whole have files of the same numbering in a folder of their own.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions};

@@ -5,8 +5,8 @@
 //! drives a [`Machine`](thunderhead_sim::Machine) in ticks: it takes what has come in, lets everything happen that is
 //! due, and hands the changes and the answers of the tick to the *journal*. The journal writes the changes in one
 //! transaction and then lets the answers go. Whatever a client has been told is on disk, and after a crash the state
-//! is that of some moment between two ticks, with every host dead. Further threads classify pictures (`classifiers`), and
-//! one sends requests to hosts outside (`outbound`).
+//! is that of some moment between two ticks, with every host dead. Further threads classify pictures (`classifiers`),
+//! and one sends requests to hosts outside (`outbound`).
 //!
 //! | file | what is in it |
 //! |---|---|

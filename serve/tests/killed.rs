@@ -1,7 +1,7 @@
 //! A server in a process of its own, loaded, killed and started again.
 //!
-//! More is asked for by the environment: `KILLED_CAMPAIGNS` campaigns, each on a directory of its own, of `KILLED_KILLS`
-//! kills, at most `KILLED_OPERATIONS` operations between two of them, in `KILLED_FOLDER`.
+//! More is asked for by the environment: `KILLED_CAMPAIGNS` campaigns, each on a directory of its own, of
+//! `KILLED_KILLS` kills, at most `KILLED_OPERATIONS` operations between two of them, in `KILLED_FOLDER`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,7 +1,7 @@
 //! A cloud that runs on the wall clock: the same engine as in a simulation, driven from outside.
 //!
-//! Time, requests and randomness come in, answers and changes come out. Nothing here reads a clock, a disk or a network:
-//! who drives the machine does. Nothing goes wrong in it but what goes wrong by itself.
+//! Time, requests and randomness come in, answers and changes come out. Nothing here reads a clock, a disk or a
+//! network: who drives the machine does. Nothing goes wrong in it but what goes wrong by itself.
 
 use std::rc::Rc;
 
@@ -205,8 +205,8 @@ impl Machine {
         hosts.into_iter().for_each(|host| self.world.boot(host));
     }
 
-    /// A request comes from outside, to the first worker that serves requests. What `done` is given may leave the process
-    /// when the changes that are taken next are durable.
+    /// A request comes from outside, to the first worker that serves requests. What `done` is given may leave the
+    /// process when the changes that are taken next are durable.
     pub fn request(&self, request: Request, done: impl FnOnce(Result<Response, Error>) + 'static) {
         let mut serving = self.world.state();
         let worker =

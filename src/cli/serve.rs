@@ -133,7 +133,8 @@ mod present {
         Ok(Answer { text: String::new(), json, code: 0, notes: Vec::new() })
     }
 
-    /// Says where the server listens, and how one is let in. Printed at once: the answer of the command comes at its end.
+    /// Says where the server listens, and how one is let in. Printed at once: the answer of the command comes at its
+    /// end.
     fn announce(ready: &Ready, user: Option<&User>) {
         output::say(&match (user, &ready.sign_in) {
             (Some(user), _) => format!("every request is {user}'s: no one has to sign in (--user)"),

@@ -1,4 +1,5 @@
-//! In place of `thunderhead_workers`, in a program that is built without it: there is no Worker, and loading one says why.
+//! In place of `thunderhead_workers`, in a program that is built without it: there is no Worker, and loading one says
+//! why.
 
 use std::path::Path;
 

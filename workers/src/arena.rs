@@ -176,8 +176,8 @@ impl Arena {
     }
 }
 
-// SAFETY: blocks are aligned to 16 bytes, never overlap, and are as large as their class, which is at least the size that
-// was asked for.
+// SAFETY: blocks are aligned to 16 bytes, never overlap, and are as large as their class, which is at least the size
+// that was asked for.
 unsafe impl Allocator for ArenaAllocator {
     fn alloc(&mut self, bytes: usize) -> *mut u8 {
         self.0.alloc(bytes).map_or(ptr::null_mut(), NonNull::as_ptr)

@@ -1,6 +1,6 @@
-//! Modules in the older style of Node, `module.exports` and `require`, made modules of the language. What a bundler finds
-//! out by reading a program is guessed here from its text: names in `require` are literals, and exports are assigned one
-//! by one or as one plain object.
+//! Modules in the older style of Node, `module.exports` and `require`, made modules of the language. What a bundler
+//! finds out by reading a program is guessed here from its text: names in `require` are literals, and exports are
+//! assigned one by one or as one plain object.
 
 use std::fmt::Write;
 

@@ -3,7 +3,8 @@
 //!
 //! A microtask must run in the frame in which it was asked for. The prelude puts a microtask that enters the frame in
 //! front of every reaction to a promise, which it can because `then` and `await` both ask the promise for its
-//! constructor. Where they do not ask, the engine has just made or fulfilled a promise, and its hook does the same here.
+//! constructor. Where they do not ask, the engine has just made or fulfilled a promise, and its hook does the same
+//! here.
 #![allow(
     unsafe_code,
     reason = "QuickJS is asked for a microtask that is not written in JavaScript"

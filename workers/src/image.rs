@@ -1,6 +1,6 @@
-//! An image of a heap: a copy of all that was in use. Taking the heap back to it undoes what has happened since. A third
-//! of a heap and more is never written to, such as code. So a heap that is taken back again and again is watched, and
-//! the pages that were written are copied alone.
+//! An image of a heap: a copy of all that was in use. Taking the heap back to it undoes what has happened since. A
+//! third of a heap and more is never written to, such as code. So a heap that is taken back again and again is watched,
+//! and the pages that were written are copied alone.
 #![allow(unsafe_code, reason = "a heap is copied")]
 
 use std::cell::OnceCell;

@@ -1,6 +1,6 @@
-//! One QuickJS runtime with a program in it. It boots from bytecode once; for every other life of a host, the image of its
-//! heap takes it back to the moment after the boot. Rust holds one object of the JavaScript heap, which is older than the
-//! image, and refers to everything else by number: that is what makes it sound to replace the heap.
+//! One QuickJS runtime with a program in it. It boots from bytecode once; for every other life of a host, the image of
+//! its heap takes it back to the moment after the boot. Rust holds one object of the JavaScript heap, which is older
+//! than the image, and refers to everything else by number: that is what makes it sound to replace the heap.
 #![allow(unsafe_code, reason = "the heap of an engine that is written in C is replaced")]
 
 use std::cell::{Cell, RefCell};

@@ -32,8 +32,8 @@
 //! The engine is QuickJS. A program is compiled once (`code`), boots once per thread (`isolate`), and every later life
 //! of a host begins with a copy of the heap as it was after the boot (`arena`). A call of a handler is a future of the
 //! simulator (`invocation`); all that its JavaScript waits for are futures too (`ops`), which are polled with it
-//! (`pump`). Web APIs and bindings are JavaScript (`prelude/`) over a few functions in Rust (`natives`). Every call of a
-//! service is an operation of the simulator, so every fault strikes a Worker as it strikes a system in Rust.
+//! (`pump`). Web APIs and bindings are JavaScript (`prelude/`) over a few functions in Rust (`natives`). Every call of
+//! a service is an operation of the simulator, so every fault strikes a Worker as it strikes a system in Rust.
 
 mod app;
 mod arena;

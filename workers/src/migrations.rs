@@ -1,5 +1,5 @@
-//! Migrations of D1: the statements of the files in `migrations_dir`, in the order of the numbers that their names begin
-//! with, as `wrangler d1 migrations apply` runs them.
+//! Migrations of D1: the statements of the files in `migrations_dir`, in the order of the numbers that their names
+//! begin with, as `wrangler d1 migrations apply` runs them.
 
 use std::path::Path;
 

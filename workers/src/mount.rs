@@ -27,8 +27,8 @@ use crate::platform::{Isolates, Platform};
 /// The address of a Worker for requests that name no host: that of `wrangler dev`.
 const ADDRESS: &str = "localhost:8787";
 
-/// How many alarms go off when nothing else is left to happen. A Worker may sweep every hour for ever; what it does with
-/// so many alarms is enough to judge it by.
+/// How many alarms go off when nothing else is left to happen. A Worker may sweep every hour for ever; what it does
+/// with so many alarms is enough to judge it by.
 const MOST_ALARMS: u32 = 100;
 
 /// What a client sends with the request that opens a WebSocket.

@@ -43,7 +43,8 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
         WorkerObject { state, env, home, alive }
     }
 
-    /// Calls a handler of the object. One that could not be constructed is reset, and so is one whose isolate has ended.
+    /// Calls a handler of the object. One that could not be constructed is reset, and so is one whose isolate has
+    /// ended.
     async fn call(
         &self,
         kind: &'static str,

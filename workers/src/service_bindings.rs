@@ -144,8 +144,8 @@ fn folders(root: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Gives every class of objects one name on the cloud, which all that are bound to it use. Bindings of several Workers may
-/// have the same name.
+/// Gives every class of objects one name on the cloud, which all that are bound to it use. Bindings of several Workers
+/// may have the same name.
 fn link(configs: &mut [&mut Config]) {
     let mut taken: SortedSet<String> = SortedSet::new();
     for config in configs.iter_mut() {
@@ -172,8 +172,8 @@ fn link(configs: &mut [&mut Config]) {
     }
 }
 
-/// Namespaces of KV are called by a binding in place of the digits that the platform has given them, in histories and in
-/// lines that ignore them. The first binding to one decides.
+/// Namespaces of KV are called by a binding in place of the digits that the platform has given them, in histories and
+/// in lines that ignore them. The first binding to one decides.
 fn name_namespaces(configs: &mut [&mut Config]) {
     let mut names: SortedMap<String, String> = SortedMap::new();
     for config in configs {

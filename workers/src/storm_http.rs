@@ -2,10 +2,11 @@
 //!
 //! A request is a line with method and path, headers, an empty line and a body; `###` stands between two of them, and
 //! `@name = value` sets what `{{name}}` means. Beyond that format, `### after 3s` begins the next request that much
-//! later, `### ignore table.column` does not compare a column with the calm, `SCHEDULED * * * * *` fires a cron trigger,
-//! `EMAIL ann@example.com shop@example.com` sends mail, and `QUEUE orders` puts a message into a queue. `OUTSIDE GET https://api.example.com/* 200` describes what a
-//! host outside answers. `# @name order` gives the request below it a name, and `{{order.response.body.id}}` is a member of
-//! its answer. `WEBSOCKET /path` opens a WebSocket; its body has the messages, with lines `===` between them.
+//! later, `### ignore table.column` does not compare a column with the calm, `SCHEDULED * * * * *` fires a cron
+//! trigger, `EMAIL ann@example.com shop@example.com` sends mail, and `QUEUE orders` puts a message into a queue.
+//! `OUTSIDE GET https://api.example.com/* 200` describes what a host outside answers. `# @name order` gives the request
+//! below it a name, and `{{order.response.body.id}}` is a member of its answer. `WEBSOCKET /path` opens a WebSocket;
+//! its body has the messages, with lines `===` between them.
 
 mod request;
 mod variables;

@@ -51,8 +51,8 @@ pub struct Worker {
 
 impl Worker {
     /// Reads a folder: a configuration of wrangler's, the files that it names, and `storm.http` if there is one. The
-    /// place may also be the configuration, or a folder of several Workers. Then the requests may be in the folder of the
-    /// Worker that they are sent to. The error says what keeps the Worker from running.
+    /// place may also be the configuration, or a folder of several Workers. Then the requests may be in the folder of
+    /// the Worker that they are sent to. The error says what keeps the Worker from running.
     pub fn load(place: &Path, environment: Option<&str>) -> Result<Worker, String> {
         let mut apps = Vec::new();
         let mut folder = Config::folder(place).to_path_buf();

@@ -162,8 +162,8 @@ extern "C" fn handle(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     if is_fault && TABLE.iter().any(|slot| slot.note(address)) {
         return;
     }
-    // A fault of somebody else is handled as it was before: the instruction is tried again and finds the former handler.
-    // A signal that somebody has sent would not come again by itself.
+    // A fault of somebody else is handled as it was before: the instruction is tried again and finds the former
+    // handler. A signal that somebody has sent would not come again by itself.
     if let Some(Some(former)) = FORMER.get() {
         // SAFETY: this was the action for this signal.
         unsafe { libc::sigaction(signal, former, ptr::null_mut()) };

@@ -126,12 +126,12 @@ fn check_size(
     Ok(())
 }
 
-/// How often all pixels of the largest picture may be visited. Encoders of progressive JPEG make about ten scans; a file
-/// of two kilobytes can have a hundred, and would take seconds.
+/// How often all pixels of the largest picture may be visited. Encoders of progressive JPEG make about ten scans; a
+/// file of two kilobytes can have a hundred, and would take seconds.
 const FULL_SCANS: u64 = 12;
 
-/// How often a decoder visits the pixels: how many scans begin before the end marker of a JPEG. A preview in a segment has
-/// its own, and a film may stand behind the end.
+/// How often a decoder visits the pixels: how many scans begin before the end marker of a JPEG. A preview in a segment
+/// has its own, and a film may stand behind the end.
 fn scans(format: ImageFormat, content: &[u8]) -> u64 {
     if format != ImageFormat::Jpeg {
         return 1;

@@ -1,5 +1,5 @@
-//! What clients have said on WebSockets, as far as it was heard: a connection is played in the calm with the messages that
-//! the other side has begun to handle in the storm. What was lost with a connection is nobody's fault.
+//! What clients have said on WebSockets, as far as it was heard: a connection is played in the calm with the messages
+//! that the other side has begun to handle in the storm. What was lost with a connection is nobody's fault.
 
 use std::time::Duration;
 

@@ -195,8 +195,8 @@ fn name(text: &str) -> Option<usize> {
     (len >= NAME_MIN && hex(&text[..len])).then_some(len)
 }
 
-/// The lengths of time that programs count: a number of minutes or of hours since 1970 is a time too. Days are not among
-/// them: their numbers are as small as prices, and a run seldom sees a second one.
+/// The lengths of time that programs count: a number of minutes or of hours since 1970 is a time too. Days are not
+/// among them: their numbers are as small as prices, and a run seldom sees a second one.
 const WINDOWS_MS: [u64; 7] = [10_000, 60_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000];
 /// How long after its beginning a run is still going on. Longer, and more numbers would be taken for times.
 const RUN_MS: u64 = 32 * 86_400_000;

@@ -49,16 +49,16 @@ pub struct Orders {
     /// What can be played: the requests of the scenario, and behind them the connections that were opened.
     pub played: Vec<Played>,
     pub found: Vec<Vec<Part>>,
-    /// When each attempt was begun to be handled in the run, in the order of these times, and whether it is known to have
-    /// been served.
+    /// When each attempt was begun to be handled in the run, in the order of these times, and whether it is known to
+    /// have been served.
     began: Vec<(Time, Part, bool)>,
     /// Whether there are no others.
     pub complete: bool,
 }
 
 impl Orders {
-    /// What was begun to be handled in the run, at its times: with and without each attempt that is in doubt. Nothing if
-    /// something was said on a connection, whose times are another matter.
+    /// What was begun to be handled in the run, at its times: with and without each attempt that is in doubt. Nothing
+    /// if something was said on a connection, whose times are another matter.
     pub fn as_run(&self) -> impl Iterator<Item = Vec<(Time, Part)>> {
         let is_request = self.began.iter().all(|(_, part, _)| part.step == 0);
         let doubts = self.began.iter().filter(|(.., served)| !served).count();

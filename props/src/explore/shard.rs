@@ -4,8 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-/// How many seeds make a block. A search of seeds is saved after whole blocks, and shards consist of them, so that their
-/// hashes can be put together.
+/// How many seeds make a block. A search of seeds is saved after whole blocks, and shards consist of them, so that
+/// their hashes can be put together.
 pub(super) const BLOCK: u64 = 512;
 
 /// The `number`th of `of` parts, counting from 1.

@@ -172,8 +172,8 @@ impl<'a> Tally<'a> {
         names.zip(self.seen.iter().copied()).collect()
     }
 
-    /// The smallest failure of each broken promise, in the order in which the system lists them. `shrink` makes failures
-    /// smaller.
+    /// The smallest failure of each broken promise, in the order in which the system lists them. `shrink` makes
+    /// failures smaller.
     pub fn smallest(
         mut self,
         shrink: &mut dyn FnMut(Vec<(Name, Case)>) -> Vec<Option<Shrunk>>,

@@ -4,7 +4,8 @@ use thunderhead_sim::FaultSet;
 
 /// How long a system is searched, and what the search must reach.
 pub struct Bounds {
-    /// In how many storms of a minute each variant that must hold is tried; `weather` has several times as many of its own.
+    /// In how many storms of a minute each variant that must hold is tried; `weather` has several times as many of its
+    /// own.
     pub storms: u32,
     /// Within how many seeds each kind of search refutes each variant that must be refuted.
     pub refuted_within: u64,

@@ -44,7 +44,8 @@ fn kinds() -> [Kind; 4] {
             (Random, and(Fault::LateReply)),
             (Random, usual),
         ),
-        // A service has to be in trouble for longer than a hundred tries last, which takes a storm of more than a minute.
+        // A service has to be in trouble for longer than a hundred tries last, which takes a storm of more than a
+        // minute.
         kind(
             "outages",
             ("relay", "never-slows-down"),

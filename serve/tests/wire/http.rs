@@ -1,4 +1,5 @@
-//! HTTP on turmoil's network, as little as a client needs: one request at a time, and an error when no whole answer comes.
+//! HTTP on turmoil's network, as little as a client needs: one request at a time, and an error when no whole answer
+//! comes.
 
 use std::io;
 use std::time::Duration;

@@ -37,8 +37,9 @@ impl Cloud<'_> {
         self.world.state().services.emulated = true;
     }
 
-    /// A run ends when so many alarms have gone off with nothing else left to happen. Otherwise an alarm that its handler
-    /// always sets again goes on until the steps of the run are used up, which *the application comes to rest* forbids.
+    /// A run ends when so many alarms have gone off with nothing else left to happen. Otherwise an alarm that its
+    /// handler always sets again goes on until the steps of the run are used up, which *the application comes to rest*
+    /// forbids.
     pub fn rest_after_alarms(&mut self, most: u32) {
         self.world.state().repeats.most = Some(most);
     }

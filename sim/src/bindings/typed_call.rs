@@ -85,8 +85,8 @@ pub fn read<T: DeserializeOwned>(body: &Body) -> Result<T, crate::values::body::
 ///
 /// `methods!(self, method, args => deposit, "getBalance" => balance, async pay)`: a method is called by its
 /// own name, or by one that is given. Each is a `fn(&self, Args) -> Result<Reply, Error>`, or an `async fn` of
-/// that kind; `()` stands for no arguments or no reply. An unknown method is [`Error::no_method`]. [`Stub::call`] shows a
-/// whole object.
+/// that kind; `()` stands for no arguments or no reply. An unknown method is [`Error::no_method`]. [`Stub::call`] shows
+/// a whole object.
 #[macro_export]
 macro_rules! methods {
     (@name $name:literal $function:ident) => { $name };

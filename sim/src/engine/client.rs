@@ -238,8 +238,8 @@ impl Talk {
     }
 }
 
-/// Listens for some time, or until there were more than `heard` messages, which it then says. The error is the code with
-/// which the server has closed, or that of a connection that was lost.
+/// Listens for some time, or until there were more than `heard` messages, which it then says. The error is the code
+/// with which the server has closed, or that of a connection that was lost.
 async fn listen(env: &Env, end: EndId, time: Duration, heard: Option<u32>) -> Result<bool, u16> {
     let more = |env: &Env| {
         let messages = env.world().state().connections[end].messages;

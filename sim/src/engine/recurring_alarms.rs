@@ -13,7 +13,8 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Takes note of the event that comes next. Returns whether the run has gone on by its alarms alone for long enough.
+    /// Takes note of the event that comes next. Returns whether the run has gone on by its alarms alone for long
+    /// enough.
     pub fn are_all(&mut self, next: &Scheduled, agenda: &Agenda) -> bool {
         let Some(most) = self.most else { return false };
         let is_alarm = |event: &Scheduled| matches!(event, Scheduled::Alarm { .. });

@@ -11,8 +11,8 @@ use crate::protocol::headers::Headers;
 use crate::values::body::{Body, NotJson};
 use crate::values::percent;
 
-/// The header of a response that brings an end of a WebSocket: its value is the number of the end. It stands for what the
-/// runtime passes on beside the response.
+/// The header of a response that brings an end of a WebSocket: its value is the number of the end. It stands for what
+/// the runtime passes on beside the response.
 pub const WEB_SOCKET: &str = "thunderhead-web-socket";
 
 /// The header of a message whose body is streamed: its value is the number of the stream. Twice that is the number of

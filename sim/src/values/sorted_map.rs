@@ -1,8 +1,8 @@
 //! A map in the order of its keys that compiles to little code.
 //!
-//! [`BTreeMap`](std::collections::BTreeMap) is compiled again for each pair of a key and a value: in this workspace that
-//! was a third to a half of all code. This map has a tenth of that, and the small ones that a run is full of are one
-//! sorted list.
+//! [`BTreeMap`](std::collections::BTreeMap) is compiled again for each pair of a key and a value: in this workspace
+//! that was a third to a half of all code. This map has a tenth of that, and the small ones that a run is full of are
+//! one sorted list.
 
 mod entry;
 mod iter;

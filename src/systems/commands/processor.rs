@@ -60,8 +60,8 @@ const LEASE_MS: i64 = 15_000;
 /// A command that fails by itself is parked at its eighth failure, after two minutes and more. One that fails because a
 /// database is in trouble is not parked, though that may last for days.
 const BACKOFF: Backoff = Backoff { first_ms: 1_000, longest_ms: 3_600_000, max_failures: 8 };
-/// A command that kills its processor is parked after ten deaths in a row. Until one of four processors is heard of, each
-/// of them can be waiting for an answer, and crashes can have struck three more: that is fewer.
+/// A command that kills its processor is parked after ten deaths in a row. Until one of four processors is heard of,
+/// each of them can be waiting for an answer, and crashes can have struck three more: that is fewer.
 const MAX_DEATHS: i64 = 10;
 
 /// Adds the hosts, and what this way of working needs.

@@ -1,8 +1,8 @@
 //! The copy of a result: from the provider into the bucket, one part at a time.
 //!
-//! A worker cannot hold a film in memory, and a stream dies with the object that reads it. So a part is asked for by its
-//! range, uploaded, and written down before the next one is asked for. All parts are of one version of the result: the
-//! first answer says which, and each later request insists on it.
+//! A worker cannot hold a film in memory, and a stream dies with the object that reads it. So a part is asked for by
+//! its range, uploaded, and written down before the next one is asked for. All parts are of one version of the result:
+//! the first answer says which, and each later request insists on it.
 
 use std::rc::Rc;
 

@@ -25,8 +25,8 @@ pub struct Watch {
     pause: u32,
 }
 
-/// The queue it consumes. Nobody waits for the answer, so that what fails is tried again every hour: that is often enough
-/// for an agent that is out of reach for days, and not so often that the tries are used up by then.
+/// The queue it consumes. Nobody waits for the answer, so that what fails is tried again every hour: that is often
+/// enough for an agent that is out of reach for days, and not so often that the tries are used up by then.
 pub fn queue() -> (&'static str, ConsumerConfig) {
     let consumer = ConsumerConfig {
         max_batch_timeout: Duration::from_secs(1),

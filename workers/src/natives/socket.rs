@@ -1,5 +1,5 @@
-//! WebSockets and bodies that are streamed: their ends are known by number, and all that outlives an isolate is with the
-//! simulator.
+//! WebSockets and bodies that are streamed: their ends are known by number, and all that outlives an isolate is with
+//! the simulator.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -15,8 +15,8 @@ use crate::storm_ts::{Sent, StormTs};
 const RETRIES: u32 = 90;
 /// The times between two requests that a workload draws from: at once, racing, close, and far apart.
 const GAPS_MS: [u64; 5] = [0, 3, 40, 1_000, 6_000];
-/// The most requests that are drawn, beside those whose answers they use. A file that has no more is played as it is written by half of the
-/// seeds.
+/// The most requests that are drawn, beside those whose answers they use. A file that has no more is played as it is
+/// written by half of the seeds.
 const MOST: u32 = 4;
 /// The time between two requests that are played one by one: long enough for a queue, an alarm and a workflow.
 const ONE_BY_ONE: Duration = Duration::from_secs(60);

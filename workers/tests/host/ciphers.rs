@@ -1,5 +1,5 @@
-//! Ciphers and wrapped keys of `crypto.subtle`. What is expected was made by the runtime, workerd 1.20260426.1, or is in
-//! the standards (`workers/src/natives/aes.rs`).
+//! Ciphers and wrapped keys of `crypto.subtle`. What is expected was made by the runtime, workerd 1.20260426.1, or is
+//! in the standards (`workers/src/natives/aes.rs`).
 
 use crate::support::value;
 

@@ -1,5 +1,5 @@
-//! The classes of streams: when a source is asked for more, when a write is over, what happens to one side when the other
-//! one ends. Every answer but the last is that of the streams of Node, which the same text was run on.
+//! The classes of streams: when a source is asked for more, when a write is over, what happens to one side when the
+//! other one ends. Every answer but the last is that of the streams of Node, which the same text was run on.
 
 use crate::support::{fetch, value};
 

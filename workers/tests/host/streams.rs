@@ -1,5 +1,5 @@
-//! Bodies that are streamed: from an object through a Worker to a client, and what becomes of them when one of the three
-//! stops.
+//! Bodies that are streamed: from an object through a Worker to a client, and what becomes of them when one of the
+//! three stops.
 
 use thunderhead_props::history::{exchanges, streamed};
 use thunderhead_sim::{

@@ -47,8 +47,8 @@ fn in_parts(trace: &Reading<'_>) -> Result<(), Finding> {
     Ok(())
 }
 
-/// An upload whose id is lost on its way is R2's own to end, after seven days: no binding lists uploads. So is one whose
-/// object dies in the turn in which it hears of it, because what that turn has written down is lost.
+/// An upload whose id is lost on its way is R2's own to end, after seven days: no binding lists uploads. So is one
+/// whose object dies in the turn in which it hears of it, because what that turn has written down is lost.
 fn none_left_open(trace: &Reading<'_>) -> Result<(), Finding> {
     let mut open: SortedMap<&str, (usize, &str)> = SortedMap::new();
     let heard =

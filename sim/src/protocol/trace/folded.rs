@@ -9,10 +9,10 @@
 //!
 //! Nothing that went wrong is folded. Of a call that no fault touched, `call`, `effect` and `return` are one line,
 //! where the effect is; `call` and `begin` are one line, where the handler begins; `end` and `return` are one line,
-//! where the handler ends; and a handler that did nothing in between is one line (`joins.rs`). Rows of a database follow
-//! the call that changed them. A cycle of lines that repeats is shown once, with how often it came (`cycles.rs`).
-//! Where a promise is broken, where the outside asks for something and where something goes wrong, lines are broken
-//! instead of being cut.
+//! where the handler ends; and a handler that did nothing in between is one line (`joins.rs`). Rows of a database
+//! follow the call that changed them. A cycle of lines that repeats is shown once, with how often it came
+//! (`cycles.rs`). Where a promise is broken, where the outside asks for something and where something goes wrong, lines
+//! are broken instead of being cut.
 //!
 //! A line has the numbers of its events: `3-5` are all from 3 to 5, `3..7` are some of them, and other lines have
 //! the rest. A line with `>` before its time is one where a promise is broken.

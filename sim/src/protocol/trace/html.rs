@@ -1,8 +1,8 @@
 //! The trace as one page that needs nothing else, neither files nor a network.
 //!
 //! On the left is a lane for each actor (`html/lanes.rs`) beside the lines of the text. On the right is what is kept at
-//! the event at which a slider stands (`html/durable.rs`) and what that event says in full (`html/data.rs`). A second view
-//! has a run that holds beside this one (`html/beside.rs`).
+//! the event at which a slider stands (`html/durable.rs`) and what that event says in full (`html/data.rs`). A second
+//! view has a run that holds beside this one (`html/beside.rs`).
 
 mod beside;
 mod data;

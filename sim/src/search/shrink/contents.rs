@@ -1,5 +1,5 @@
-//! What the requests of a case say, made simpler: fewer names, shorter bodies, rounder times. How often a client tries is
-//! left alone: one that gives up early is another client, and what it misses is no fault of the system.
+//! What the requests of a case say, made simpler: fewer names, shorter bodies, rounder times. How often a client tries
+//! is left alone: one that gives up early is another client, and what it misses is no fault of the system.
 //!
 //! Nothing here knows what a request means. What it makes of one may be refused by the system; then the case no longer
 //! fails, and the request stays as it was.
@@ -104,8 +104,8 @@ fn fewer(number: u32) -> impl Iterator<Item = u32> {
     [0, 1, number / 2, number.saturating_sub(1)].into_iter().filter(move |less| *less < number)
 }
 
-/// Words in the same place of two requests of a kind become the earlier one: two users become one. Texts are of a kind if
-/// what stands between their words is the same; otherwise a path would lend its words to a cron trigger.
+/// Words in the same place of two requests of a kind become the earlier one: two users become one. Texts are of a kind
+/// if what stands between their words is the same; otherwise a path would lend its words to a cron trigger.
 fn same_words(requests: &[ClientRequest]) -> Vec<Simpler> {
     let mut edits = Vec::new();
     let mut tried = SortedSet::new();

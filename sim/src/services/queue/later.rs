@@ -35,7 +35,8 @@ pub(super) struct Later {
     read: (Time, u64),
     /// Messages that are being written down, with the changes of which number, in their order.
     leaving: VecDeque<(u64, u64)>,
-    /// The number of the last of those changes, by message. Until the last change of one is on disk, memory knows better.
+    /// The number of the last of those changes, by message. Until the last change of one is on disk, memory knows
+    /// better.
     unwritten: SortedMap<u64, u64>,
     /// Messages that were written down to be put away, and then were due so soon that they stayed.
     stayed: SortedSet<(Time, u64)>,

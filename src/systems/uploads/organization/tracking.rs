@@ -1,9 +1,9 @@
 //! The SDK's table of workflows says of each how it has ended.
 //!
 //! The SDK writes its row after it has created the instance, and a crash between the two loses the row. Afterwards it
-//! knows what the workflow reports, and a workflow that has ended reports nothing: what it said last may have been lost,
-//! and the answer to a termination may have been lost. So the platform is asked, long after everything that
-//! could change its answer, and again until the answer is an end.
+//! knows what the workflow reports, and a workflow that has ended reports nothing: what it said last may have been
+//! lost, and the answer to a termination may have been lost. So the platform is asked, long after everything that could
+//! change its answer, and again until the answer is an end.
 
 use thunderhead_sim::Error;
 use thunderhead_sim::workflow::Status as Instance;

@@ -2,7 +2,8 @@
 //!
 //! A call follows from what its invocation did before, an invocation from the call that it handles, a delivery from
 //! the message that was sent and from what became of it before, an alarm from the turn before it, an answer from the
-//! effect, and an effect from those that wrote what it reads or overwrites. What a fault strikes follows from the fault.
+//! effect, and an effect from those that wrote what it reads or overwrites. What a fault strikes follows from the
+//! fault.
 
 use super::super::subjects::Subjects;
 use super::super::{Event, EventKind, Trace};
@@ -77,7 +78,8 @@ struct Seen<'a> {
     last: Vec<Option<usize>>,
     /// Whether anybody has asked each actor for anything.
     asked: Vec<bool>,
-    /// The last crash, restart or eviction of an actor that has not begun anything since; of queues, what was overtaken.
+    /// The last crash, restart or eviction of an actor that has not begun anything since; of queues, what was
+    /// overtaken.
     reborn: Vec<Option<usize>>,
     found: Vec<Cause>,
 }

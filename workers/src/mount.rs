@@ -273,7 +273,8 @@ struct Head {
 async fn serve(lives: Lives, env: Env, request: Request) -> Result<Response, Error> {
     let host = request.headers.get("host").unwrap_or(ADDRESS);
     let mut headers: Vec<(&str, &str)> = request.headers.iter().collect();
-    let url = format!("http://{host}{}", request.path);
+    let scheme = if request.is_encrypted() { "https" } else { "http" };
+    let url = format!("{scheme}://{host}{}", request.path);
     let (mut method, mut bytes) = (&*request.method, request.body.clone());
     // What a client wants to say on a WebSocket is not part of the request that opens it.
     if method == WEBSOCKET {

@@ -248,7 +248,8 @@ mod tests {
             })
             .collect();
         let list = Request::new("GET", "/orders?page=2&sort=asc", "");
-        assert_eq!(*requests[0], list.with_header("host", "shop.example"));
+        let list = list.with_header("host", "shop.example");
+        assert_eq!(*requests[0], list.with_header("x-forwarded-proto", "https"));
         let plain = Request::new("GET", "/plain", "").with_header("host", "localhost:8787");
         assert_eq!(*requests[1], plain);
         let form = "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--x--\r\n";

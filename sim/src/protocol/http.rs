@@ -19,6 +19,11 @@ pub const WEB_SOCKET: &str = "thunderhead-web-socket";
 /// the end at which the parts arrive.
 pub const STREAM: &str = "thunderhead-stream";
 
+/// What the edge tells a Worker of the client's connection: `https` when that is encrypted.
+const FORWARDED_PROTO: &str = "x-forwarded-proto";
+/// How a whole address can begin.
+const SCHEMES: [&str; 4] = ["https://", "wss://", "http://", "ws://"];
+
 /// An HTTP request, as far as the systems care.
 ///
 /// ```
@@ -65,6 +70,34 @@ impl Request {
     pub fn with_header(mut self, name: &str, value: &str) -> Request {
         self.headers.set(name, value);
         self
+    }
+
+    /// Sends the request to a whole address, such as `https://shop.example/cat`: its host becomes a header, and so does
+    /// that its connection is encrypted. None if it is no address.
+    ///
+    /// ```
+    /// use thunderhead_sim::Request;
+    ///
+    /// let request = Request::new("GET", "", "").addressed("https://shop.example?page=2").unwrap();
+    /// assert_eq!((&*request.path, request.headers.get("host")), ("/?page=2", Some("shop.example")));
+    /// assert!(request.is_encrypted());
+    /// ```
+    pub fn addressed(mut self, address: &str) -> Option<Request> {
+        let scheme = SCHEMES.into_iter().find(|scheme| address.starts_with(scheme))?;
+        let rest = &address[scheme.len()..];
+        let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let slash = if path.starts_with('/') { "" } else { "/" };
+        self.path = format!("{slash}{path}").into();
+        self.headers.set("host", host);
+        if scheme.ends_with("s://") {
+            self.headers.set(FORWARDED_PROTO, "https");
+        }
+        Some(self)
+    }
+
+    /// Whether the client's connection is encrypted, as far as the edge says.
+    pub fn is_encrypted(&self) -> bool {
+        self.headers.get(FORWARDED_PROTO) == Some("https")
     }
 
     /// The body, read as JSON.

@@ -157,18 +157,12 @@ impl Answers {
 }
 
 /// The request with its address taken apart, if an answer brought a whole one; none if what it brought is no address.
-fn addressed(mut request: Cow<'_, Request>) -> Option<Cow<'_, Request>> {
+fn addressed(request: Cow<'_, Request>) -> Option<Cow<'_, Request>> {
     if request.path.starts_with('/') {
         return Some(request);
     }
-    let path = request.path.clone();
-    let schemes = ["https://", "http://", "wss://", "ws://"];
-    let rest = schemes.iter().find_map(|scheme| path.strip_prefix(scheme))?;
-    let (host, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    request.to_mut().headers.set("host", host);
-    let slash = if path.starts_with('/') { "" } else { "/" };
-    request.to_mut().path = format!("{slash}{path}").into();
-    Some(request)
+    let address = request.path.clone();
+    request.into_owned().addressed(&address).map(Cow::Owned)
 }
 
 /// The request with its references to other names: `name` gives the new name in place of an old one.
@@ -305,8 +299,9 @@ mod tests {
     #[test]
     fn a_whole_address_in_an_answer_gives_the_host_and_the_path() {
         let request = Request::new("GET", "{{create.response.body}}", "");
-        let short = filled(&request, &Response::new(200, "https://s.example/a?b=c"));
-        assert_eq!(short, Ok(Request::new("GET", "/a?b=c", "").with_header("host", "s.example")));
+        let short = filled(&request, &Response::new(200, "https://s.example/a?b=c")).unwrap();
+        assert!(short.is_encrypted());
+        assert_eq!((&*short.path, short.headers.get("host")), ("/a?b=c", Some("s.example")));
         for (address, path) in [("http://s.example", "/"), ("http://s.example?a=b", "/?a=b")] {
             let root = filled(&request, &Response::new(200, address));
             assert_eq!(root, Ok(Request::new("GET", path, "").with_header("host", "s.example")));

@@ -46,10 +46,11 @@ pub fn part(
     }
     let first = &*first;
     let wrong = |why: String| StormHttpError { line, why };
-    let (method, target) = match address(first) {
+    let has_scheme = |text: &str| text.split_once("://").is_some_and(|(of, _)| !of.contains(' '));
+    let (method, target) = match first.starts_with('/') || has_scheme(first) {
         // An address alone is asked for.
-        Some(_) => ("GET", first),
-        None => first.split_once(' ').unwrap_or((first, "")),
+        true => ("GET", first),
+        false => first.split_once(' ').unwrap_or((first, "")),
     };
     let target = target.trim();
     match method {
@@ -76,15 +77,12 @@ pub fn part(
         return Err(wrong(format!("`{first}` is no request; write one as `POST /orders`")));
     }
     let target = target.rsplit_once(" HTTP/").map_or(target, |(target, _)| target).trim_end();
+    let request = Request::new(method, target, "");
     // An answer may bring the whole address.
-    let answered = target.starts_with("{{").then_some((None, target));
-    let (host, path) = address(target)
-        .or(answered)
-        .ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
-    let mut request = Request::new(method, path, "");
-    if let Some(host) = host {
-        request.headers.set("host", host);
-    }
+    let is_path = target.starts_with('/') || target.starts_with("{{");
+    let addressed = if is_path { Some(request) } else { request.addressed(target) };
+    let mut request =
+        addressed.ok_or_else(|| wrong(format!("`{target}` is no path; it begins with `/`")))?;
     headers(&mut lines)?.iter().for_each(|(name, value)| request.headers.append(name, value));
     // Editors run what stands behind the body when the answer is there.
     let body: Vec<(usize, &str)> = lines.take_while(|(_, line)| !is_script(line)).collect();
@@ -169,17 +167,4 @@ fn headers<'a>(
         headers.append(name.trim(), value.trim());
     }
     Ok(headers)
-}
-
-/// How a whole address can begin.
-const SCHEMES: [&str; 4] = ["http://", "https://", "ws://", "wss://"];
-
-/// The host and the path of a target, which may be a whole address.
-fn address(target: &str) -> Option<(Option<&str>, &str)> {
-    if target.starts_with('/') {
-        return Some((None, target));
-    }
-    let rest = SCHEMES.iter().find_map(|scheme| target.strip_prefix(scheme))?;
-    let at = rest.find('/').unwrap_or(rest.len());
-    Some((Some(&rest[..at]), if at == rest.len() { "/" } else { &rest[at..] }))
 }

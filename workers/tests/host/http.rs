@@ -1,6 +1,8 @@
 //! Requests and responses as the runtime has them: their bodies, their headers, and what they say of themselves. Every
 //! answer is one that the runtime gave to the same text.
 
+use thunderhead_sim::{ClientRequest, Request, Scenario, Source, Tape, Time, simulate};
+
 use crate::support::{answers, fetch, load, play, values};
 
 #[test]
@@ -32,6 +34,23 @@ fn a_request_of_a_client_has_what_the_edge_adds() {
             format!(r#"200 [{edge},["host","localhost:8787"]]"#),
             format!(r#"200 [{edge},["content-length","5"],["host","localhost:8787"]]"#)
         ]
+    );
+}
+
+#[test]
+fn a_request_to_an_https_address_has_that_address() {
+    let source = "export default { fetch: (request) => new Response(`${request.url} ${request.headers.get('x-forwarded-proto')}`) };";
+    let app = load(r#""name": "web""#, source).unwrap();
+    let sent = ["https://shop.example:8443/a?b=c", "http://shop.example"].map(|address| {
+        let request = Request::new("GET", "", "").addressed(address).unwrap();
+        ClientRequest { request, ..ClientRequest::new(Time::ZERO, "GET", "/", "") }
+    });
+    let scenario = Scenario { requests: sent.into(), ..Scenario::default() };
+    let run =
+        simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| app.mount(cloud)).unwrap();
+    assert_eq!(
+        answers(&run),
+        ["200 https://shop.example:8443/a?b=c https", "200 http://shop.example/ null"]
     );
 }
 

@@ -46,7 +46,13 @@ function refuse(value, rpc) {
 
 const ERRORS = { Error, TypeError, RangeError, SyntaxError, ReferenceError, URIError, EvalError, AggregateError, DOMException };
 
-const classOf = (error) => Object.keys(ERRORS).findLast((name) => error instanceof ERRORS[name]) ?? "Error";
+// An error is of the class that its name says, as in the runtime.
+function classOf(error) {
+  if (error instanceof DOMException) return "DOMException";
+  const { name } = error;
+  return name !== "DOMException" && Object.hasOwn(ERRORS, name) ? name : "Error";
+}
+
 // What the next isolate is told anyway is not written again.
 const TOLD = ["name", "message", "stack", "remote", "durableObjectId"];
 const ownOf = (error) => Object.keys(error).filter((key) => !TOLD.includes(key));
@@ -271,9 +277,22 @@ export function decodeResult(text, route) {
 
 export const structuredClone = (value) => decode(encode(value));
 
+// Whether an error that is thrown in another isolate keeps its name and its properties. With older compatibility dates
+// it is one text, by which classes of the language are known again; any other name becomes part of the message.
+let keepsErrors = true;
+export const keepErrors = (keeps) => void (keepsErrors = keeps);
+
+function writeAsText(thrown) {
+  const text = String(thrown);
+  const of = Object.keys(ERRORS).find((name) => text === name || text.startsWith(`${name}: `));
+  const message = of === undefined ? text : text.slice(of.length + 2);
+  return `~${stringify({ $: "error", class: of ?? "Error", message })}`;
+}
+
 // What was thrown, for another isolate: nothing for an error that its name and message describe.
 writeThrownWith((thrown) => {
   if (typeof thrown !== "object" || thrown === null) return "";
+  if (!keepsErrors && !(thrown instanceof DOMException)) return thrown instanceof Error ? writeAsText(thrown) : "";
   if (!(thrown instanceof Error)) return `~${stringify(write(thrown, VALUE, new Map()))}`;
   const plain = classOf(thrown) === thrown.name && thrown.name !== "AggregateError" && thrown.name !== "DOMException";
   const bare = plain && !ownOf(thrown).length && !Object.hasOwn(thrown, "cause");

@@ -3,7 +3,7 @@ import "thunderhead:stack";
 import "thunderhead:localized";
 import natives from "thunderhead:natives";
 import { bind, env } from "thunderhead:bindings";
-import { decode, decodeArguments, encode, encodeCall, encodeValue, structuredClone } from "thunderhead:clone";
+import { decode, decodeArguments, encode, encodeCall, encodeValue, keepErrors, structuredClone } from "thunderhead:clone";
 import { console } from "thunderhead:console";
 import { CryptoKey, crypto } from "thunderhead:crypto";
 import { DOMException } from "thunderhead:dom_exception";
@@ -282,8 +282,9 @@ export const hooks = {
   settle,
   // `env` is there before the program runs.
   prepare(bindings) {
-    const { name, node, all } = parse(bindings);
+    const { name, node, errors, all } = parse(bindings);
     worker = name;
+    keepErrors(errors);
     bind(all);
     globalThis.Cloudflare = { compatibilityFlags: { nodejs_compat: Boolean(node) } };
     if (node) {

@@ -46,7 +46,21 @@ Object.setPrototypeOf(ServiceWorkerGlobalScope.prototype, Object.getPrototypeOf(
 Object.setPrototypeOf(globalThis, ServiceWorkerGlobalScope.prototype);
 delete globalThis[Symbol.toStringTag];
 
-export const things = { caches, navigator, ServiceWorkerGlobalScope };
+// A runtime may keep what a weak reference refers to, but not lose it in the turn in which the reference was made, as the
+// engine's own does when nothing else refers to it.
+class WeakRef {
+  #target;
+  constructor(target) {
+    if (Object(target) !== target && typeof target !== "symbol") throw new TypeError("Invalid value used as WeakRef target");
+    this.#target = target;
+  }
+  deref() {
+    return this.#target;
+  }
+}
+Object.defineProperty(WeakRef.prototype, Symbol.toStringTag, { value: "WeakRef", configurable: true });
+
+export const things = { caches, navigator, ServiceWorkerGlobalScope, WeakRef };
 
 // Every class of the runtime says its name when a value of it is asked what it is.
 export function tagged(classes) {

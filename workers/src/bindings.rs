@@ -4,11 +4,22 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, RateLimit, Service};
 
+/// The compatibility date from which `enhanced_error_serialization` is on.
+const ERRORS_ARE_KEPT: &str = "2026-04-21";
+
 impl Config {
     /// The name of the Worker, and what `env` is made of, for the prelude.
     pub fn bindings(&self) -> Value {
         let node = self.compatibility_flags.iter().any(|flag| flag == "nodejs_compat");
-        json!({ "name": self.name, "node": node, "all": self.all_bindings() })
+        let all = self.all_bindings();
+        json!({ "name": self.name, "node": node, "errors": self.keeps_errors(), "all": all })
+    }
+
+    /// Whether an error that is thrown in another isolate keeps its name and its properties.
+    fn keeps_errors(&self) -> bool {
+        let has = |flag: &str| self.compatibility_flags.iter().any(|known| known == flag);
+        let is_new = self.compatibility_date.as_deref().is_none_or(|date| date >= ERRORS_ARE_KEPT);
+        !has("legacy_error_serialization") && (is_new || has("enhanced_error_serialization"))
     }
 
     /// What needs no service: it is all in the isolate.

@@ -46,6 +46,7 @@ pub struct Config {
     #[serde(skip)]
     pub(crate) files: Assets,
     migrations: Vec<Migration>,
+    pub(crate) compatibility_date: Option<String>,
     pub(crate) compatibility_flags: Vec<String>,
     pub(crate) vars: SortedMap<String, Value>,
     pub(crate) secrets: Secrets,

@@ -243,3 +243,18 @@ fn a_stack_begins_with_the_name_and_the_message_of_its_error() {
         ),
     ]);
 }
+
+#[test]
+fn a_weak_reference_finds_its_object() {
+    values(&[
+        (
+            "[new WeakRef({ a: 1 }).deref(), Object.prototype.toString.call(new WeakRef({}))]",
+            r#"[{"a":1},"[object WeakRef]"]"#,
+        ),
+        ("(async () => { const ref = new WeakRef([1]); await 0; return ref.deref(); })()", "[1]"),
+        (
+            "(() => { try { new WeakRef(1); } catch (error) { return String(error); } })()",
+            r#""TypeError: Invalid value used as WeakRef target""#,
+        ),
+    ]);
+}

@@ -176,3 +176,35 @@ fn a_stub_by_name_has_the_id_of_that_name_and_half_a_surrogate_is_no_member() {
         "200 [true,true,true,\"a\",\"The RPC receiver does not implement the method \\\"\u{fffd}\\\".\"]"
     );
 }
+
+/// What is thrown across isolates, as the runtime told of it with these compatibility dates.
+#[test]
+fn an_error_of_an_object_keeps_its_name_only_with_newer_compatibility_dates() {
+    let source = "import { DurableObject } from 'cloudflare:workers';
+        class Short extends Error { constructor(message) { super(message); this.name = 'Short'; this.code = 5; } }
+        const all = [new Short('m1'), Object.assign(new TypeError('m2'), { x: 1 }), new Error('m3', { cause: 1 }), 'text', { a: 1 },
+          new DOMException('m4', 'AbortError'), Object.assign(new TypeError('m5'), { name: 'Odd' }), new Short(''), Object.assign(new Error('m6'), { name: '' })];
+        export class Obj extends DurableObject { fail(at) { throw all[at]; } }
+        export default { async fetch(request, env) {
+          const told = [];
+          for (const at of all.keys()) await env.OBJ.get(env.OBJ.idFromName('a')).fail(at).catch((error) =>
+            told.push(error instanceof Error ? [error.constructor.name, String(error), error.code ?? error.x ?? error.cause ?? null] : error.a));
+          return Response.json(told);
+        } };";
+    let said = |compatibility: &str| {
+        let config = format!(
+            r#""name": "web", {compatibility}, "durable_objects": {{ "bindings": [{{ "name": "OBJ", "class_name": "Obj" }}] }},
+                "migrations": [{{ "tag": "v1", "new_sqlite_classes": ["Obj"] }}]"#
+        );
+        answers(&play(&load(&config, source).unwrap(), &[("GET", "/", "")])).remove(0)
+    };
+    let kept = r#"200 [["Error","Short: m1",5],["TypeError","TypeError: m2",1],["Error","Error: m3",1],["Error","Error: text",null],1,["DOMException","AbortError: m4",20],["Error","Odd: m5",null],["Error","Short",5],["Error","m6",null]]"#;
+    let text = r##"200 [["Error","Error: Short: m1",null],["TypeError","TypeError: m2",null],["Error","Error: m3",null],["Error","Error: text",null],["Error","Error: #<Object>",null],["DOMException","AbortError: m4",20],["Error","Error: Odd: m5",null],["Error","Error: Short",null],["Error","Error: m6",null]]"##;
+    let flag = |flag: &str, date: &str| {
+        format!(r#""compatibility_date": "{date}", "compatibility_flags": ["{flag}"]"#)
+    };
+    assert_eq!(said(r#""compatibility_date": "2026-04-21""#), kept);
+    assert_eq!(said(r#""compatibility_date": "2026-04-20""#), text);
+    assert_eq!(said(&flag("enhanced_error_serialization", "2026-01-01")), kept);
+    assert_eq!(said(&flag("legacy_error_serialization", "2026-05-01")), text);
+}

@@ -6,6 +6,7 @@
 //! that differ between two calm runs of the same order, which have other random numbers, other names and other
 //! latencies, are not decided by the requests, and so they are not compared either.
 
+mod calendar;
 mod calm;
 mod columns;
 mod connections;

@@ -6,6 +6,7 @@
 
 use thunderhead_sim::{EPOCH_MS, SortedMap, StableHasher};
 
+use super::calendar;
 use super::columns::Columns;
 use super::remains::Record;
 
@@ -202,7 +203,7 @@ const WINDOWS_MS: [u64; 7] = [10_000, 60_000, 300_000, 600_000, 900_000, 1_800_0
 const RUN_MS: u64 = 32 * 86_400_000;
 
 /// The length of the time with which a text begins, if it begins with one: seconds or milliseconds of this century,
-/// the number of a window of time in which the run may be, or a date of the calendar.
+/// the number of a window of time in which the run may be, or a time of the calendar.
 fn time(text: &str) -> Option<usize> {
     let len = word(text);
     let number = text[..len].parse::<u64>().ok();
@@ -216,6 +217,12 @@ fn time(text: &str) -> Option<usize> {
     if number.is_some_and(is_window) {
         return Some(len);
     }
+    iso(text).or_else(|| calendar::time(text))
+}
+
+/// The length of the ISO date with a time of day with which a text begins, however that is written: names of files have
+/// dashes in it.
+fn iso(text: &str) -> Option<usize> {
     let date = text.get(..11)?.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
         10 => byte == b'T' || byte == b' ',
@@ -253,6 +260,8 @@ mod tests {
         assert!(alike(&[&["t", UUID]], &[&["t", A]]));
         assert!(alike(&[&["at=1735689600000"]], &[&["at=1735689700123"]]));
         assert!(alike(&[&["2025-01-01T00:00:00.000Z"]], &[&["2025-01-02 10:00:00"]]));
+        assert!(alike(&[&["at 1/1/2026, 12:00:01 AM"]], &[&["at 1/1/2026, 1:10:01 PM"]]));
+        assert!(!alike(&[&["born 1/1/2026"]], &[&["born 1/2/2026"]]));
         let windows = |ms: u64| [EPOCH_MS, EPOCH_MS + 7_000_000].map(|at| (at / ms).to_string());
         for [one, two] in [60_000, 300_000, 3_600_000].map(windows) {
             assert!(alike(&[&[&*one, "1"]], &[&[&*two, "1"]]), "{one} {two}");

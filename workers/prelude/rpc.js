@@ -1,6 +1,7 @@
 // Calls between isolates. What is asked of a stub is a member, by the path of its names, with arguments if it is
 // called. Functions and targets do not cross: the other side is given a stub for the number under which they are kept.
 import { DOMException } from "thunderhead:dom_exception";
+import natives from "thunderhead:natives";
 
 export class RpcTarget {}
 
@@ -8,7 +9,8 @@ const exported = new Map();
 let last = 0;
 
 export function keepForOthers(value) {
-  exported.set(++last, value);
+  last = natives.number(last);
+  exported.set(last, value);
   return last;
 }
 

@@ -10,6 +10,7 @@ use rquickjs::{ArrayBuffer, Function};
 use thunderhead_sim::{Body, Env, Error};
 
 use crate::failure::Thrown;
+use crate::home::Home;
 use crate::isolate::Isolate;
 use crate::pump::Pump;
 
@@ -70,7 +71,7 @@ impl Invocation {
     pub fn new(
         isolate: Rc<Isolate>,
         env: Env,
-        home: &Rc<str>,
+        home: &Rc<Home>,
         call: Call,
         unawaited: Unawaited,
     ) -> Invocation {

@@ -49,6 +49,7 @@ mod esbuild;
 mod failure;
 mod files;
 mod frame;
+mod home;
 mod host;
 mod image;
 mod invocation;

@@ -19,6 +19,7 @@ use crate::app::App;
 use crate::cron::{DUE, trigger};
 use crate::email;
 use crate::failure::Thrown;
+use crate::home::Home;
 use crate::invocation::{Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
 use crate::object::WorkerObject;
@@ -226,7 +227,7 @@ fn databases(apps: &[Arc<App>], cloud: &mut Cloud) {
 struct Lives {
     isolates: Isolates,
     /// Where others find what its JavaScript keeps for them.
-    home: Rc<str>,
+    home: Rc<Home>,
     present: Rc<RefCell<Option<Life>>>,
 }
 
@@ -236,12 +237,12 @@ type Life = (u32, Rc<Isolate>);
 impl Lives {
     /// Of the host that serves requests others can ask for more, by its name.
     fn of_worker(isolates: Isolates, name: &str) -> Lives {
-        let home = json!({ "kind": "worker", "name": name }).to_string().into();
+        let home = isolates.home(json!({ "kind": "worker", "name": name }).to_string());
         Lives { home, ..Lives::new(isolates) }
     }
 
     fn new(isolates: Isolates) -> Lives {
-        Lives { isolates, home: "".into(), present: Rc::default() }
+        Lives { isolates, home: Rc::default(), present: Rc::default() }
     }
 
     /// The isolate of this life. One that was ended by a limit is replaced.
@@ -357,6 +358,6 @@ async fn run(
         (event.payload.text(), event.timestamp.unix_ms(), event.instance_id);
     let json = json!({ "className": class, "name": name, "id": id, "timestamp": timestamp, "payload": payload, "step": step });
     let call = Call::new("workflow", &json);
-    let returned = Invocation::new(isolate, env, &"".into(), call, Unawaited::GoOn).await;
+    let returned = Invocation::new(isolate, env, &Rc::default(), call, Unawaited::GoOn).await;
     Ok(Body::from(returned.map_err(|thrown| thrown.of_step())?.json))
 }

@@ -9,6 +9,7 @@ use thunderhead_sim::{AlarmInfo, Body, DurableObject, Env, Error, Frame, ObjectS
 
 use crate::config;
 use crate::failure::Thrown;
+use crate::home::Home;
 use crate::invocation::{Background, Call, Invocation, Returned, Unawaited};
 use crate::isolate::Isolate;
 use crate::ops::socket::told;
@@ -20,7 +21,7 @@ pub struct WorkerObject<const ALARM: bool> {
     state: ObjectState,
     env: Env,
     /// Where others find what its JavaScript keeps for them.
-    home: Rc<str>,
+    home: Rc<Home>,
     /// Its isolate and its number there, or why it could not be constructed.
     alive: Result<(Rc<Isolate>, u32), Thrown>,
 }
@@ -34,9 +35,9 @@ impl<const ALARM: bool> WorkerObject<ALARM> {
         state: ObjectState,
         env: Env,
     ) -> Self {
-        let home =
+        let place =
             json!({ "kind": "object", "namespace": &*binding.name, "id": state.id().to_string() });
-        let home: Rc<str> = home.to_string().into();
+        let home = isolates.home(place.to_string());
         let alive = isolates.get().map_err(Thrown::new);
         let class = Class { name: &binding.class_name, sqlite };
         let alive = alive.and_then(|isolate| construct(isolate, &class, &state, &env, &home));
@@ -83,7 +84,7 @@ fn construct(
     class: &Class,
     state: &ObjectState,
     env: &Env,
-    home: &Rc<str>,
+    home: &Rc<Home>,
 ) -> Result<(Rc<Isolate>, u32), Thrown> {
     let number = isolate.host().objects.add(state.clone());
     let (digits, name) = (state.id().to_string(), state.id().name().map(str::to_string));

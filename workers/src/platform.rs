@@ -1,10 +1,13 @@
 //! Where a Worker is mounted: on the platform, or as on the machine of a developer.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use thunderhead_sim::SortedMap;
+
 use crate::app::App;
+use crate::home::Home;
 use crate::isolate::Isolate;
 
 /// Whose behaviour a Worker meets.
@@ -27,6 +30,8 @@ impl Platform {
 pub struct Isolates {
     app: Arc<App>,
     shared: Option<Rc<OnceCell<Rc<Isolate>>>>,
+    /// The homes of its hosts, by their places.
+    homes: Rc<RefCell<SortedMap<String, Rc<Home>>>>,
 }
 
 impl Isolates {
@@ -36,7 +41,13 @@ impl Isolates {
             Platform::Production => None,
             Platform::Local(shared) => Some(shared.clone()),
         };
-        Isolates { app, shared }
+        Isolates { app, shared, homes: Rc::default() }
+    }
+
+    /// The home of the host at that place, which is the same in all its lives.
+    pub fn home(&self, place: String) -> Rc<Home> {
+        let mut homes = self.homes.borrow_mut();
+        homes.entry(place.clone()).or_insert_with(|| Rc::new(Home::at(place))).clone()
     }
 
     /// One for a new life of a host.

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use serde_json::Value;
 use thunderhead_sim::{Body, Env};
 
+use crate::home::Home;
 use crate::isolate::Isolate;
 
 /// What JavaScript waits for: a future of the simulator.
@@ -32,8 +33,8 @@ pub struct Pump {
     pub env: Env,
     /// The number of the invocation; 0 for a constructor.
     pub invocation: u32,
-    /// Where others find what its JavaScript keeps for them, as JSON; empty where nobody can call.
-    pub home: Rc<str>,
+    /// Where others find what its JavaScript keeps for them.
+    pub home: Rc<Home>,
     operations: RefCell<Vec<Operation>>,
     /// The ends of bodies that it writes or reads.
     ends: RefCell<Vec<u32>>,
@@ -51,7 +52,7 @@ struct Operation {
 
 impl Pump {
     /// Without operations.
-    pub fn new(env: Env, invocation: u32, home: &Rc<str>) -> Rc<Pump> {
+    pub fn new(env: Env, invocation: u32, home: &Rc<Home>) -> Rc<Pump> {
         let home = home.clone();
         let (operations, ends, ends_with) =
             (RefCell::default(), RefCell::default(), Cell::new(false));

@@ -144,7 +144,17 @@ impl Env {
         worker: &str,
         request: Request,
     ) -> impl Future<Output = Result<Response, Error>> + 'static {
-        self.fetch_from(worker, request)
+        self.fetch_from(worker, request, false)
+    }
+
+    /// Sends a request to a worker through a service binding. It reaches the worker at most once: no network is between
+    /// them that could repeat it.
+    pub fn fetch_bound(
+        &self,
+        worker: &str,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Error>> + 'static {
+        self.fetch_from(worker, request, true)
     }
 
     /// Sends a request to a host outside the cloud and waits for the response. In a simulation it is the host of that
@@ -159,7 +169,7 @@ impl Env {
         let mut state = self.world.state();
         if !state.reaches_outside() || state.hosts.named(host).is_some() {
             drop(state);
-            return self.fetch_from(host, request);
+            return self.fetch_from(host, request, false);
         }
         let call = state.prepare(self.host(), None, None, Op::Fetch { to: host.into(), request });
         if is_secure && let Some(live) = &mut state.live {
@@ -170,7 +180,7 @@ impl Env {
 
     // Not an `async fn`: the request would be part of every future that waits for the response.
     #[inline(always)]
-    pub(crate) fn fetch_from(&self, worker: &str, request: Request) -> Fetch {
+    pub(crate) fn fetch_from(&self, worker: &str, request: Request, once: bool) -> Fetch {
         let mut state = self.world.state();
         let callee = state.hosts.named(worker).map(|host| state.host(host));
         let Some(callee) = callee.filter(|host| host.fetch.is_some()) else {
@@ -179,7 +189,7 @@ impl Env {
         };
         let (to, callee) = (callee.label.clone(), Some(callee.id()));
         // A body that is streamed can be read once.
-        let once = !request.headers.is_empty() && request.headers.get(STREAM).is_some();
+        let once = once || !request.headers.is_empty() && request.headers.get(STREAM).is_some();
         let call = state.prepare(self.host(), callee, None, Op::Fetch { to, request });
         state.calls[call].once = once;
         Fetch(Ok(Call::new(self.world.clone(), call)))

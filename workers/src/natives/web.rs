@@ -33,8 +33,13 @@ fn world<'js>(ctx: &Ctx<'js>, host: &Rc<Host>, natives: &Object<'js>) -> Result<
     let local = move || this.local.get();
     natives.set("local", Function::new(ctx.clone(), local)?)?;
     let this = host.clone();
-    let home = move || this.running.borrow().as_ref().map(|pump| pump.home.to_string());
+    let home = move || this.running.borrow().as_ref().map(|pump| pump.home.place.clone());
     natives.set("home", Function::new(ctx.clone(), home)?)?;
+    let this = host.clone();
+    let number = move |last: u32| {
+        this.running.borrow().as_ref().map_or(last + 1, |pump| pump.home.number(last))
+    };
+    natives.set("number", Function::new(ctx.clone(), number)?)?;
     let this = host.clone();
     let invocation = move || this.running.borrow().as_ref().map_or(0, |pump| pump.invocation);
     natives.set("invocation", Function::new(ctx.clone(), invocation)?)?;

@@ -1,8 +1,10 @@
 //! `fetch`, to another Worker or to a host outside of the cloud.
 
+use std::pin::Pin;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
-use thunderhead_sim::{Body, Error, Request};
+use thunderhead_sim::{Body, Error, Request, Response};
 use url::{Position, Url};
 
 use super::Asked;
@@ -42,7 +44,11 @@ pub fn fetch(asked: Asked) -> Result<Work, Value> {
             INTERNET.into()
         }
     });
-    let fetch = asked.pump.env.fetch(&to, request);
+    let env = &asked.pump.env;
+    let fetch: Pin<Box<dyn Future<Output = Result<Response, Error>>>> = match bound {
+        true => Box::pin(env.fetch_bound(&to, request)),
+        false => Box::pin(env.fetch(&to, request)),
+    };
     Ok(Box::pin(async move {
         let response = fetch.await.map_err(|error| thrown_by(&error, bound))?;
         let headers: Vec<(&str, &str)> = response.headers.iter().collect();

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use thunderhead_sim::{FaultSet, Run, Scenario, Source, Swarm, simulate};
+use thunderhead_sim::{
+    ClientRequest, Fault, FaultSet, Kill, Run, Scenario, ScriptedFault, Source, Swarm, Tape, Time,
+    simulate,
+};
 use thunderhead_workers::Worker;
 
 use crate::support::{answers, load, play};
@@ -152,4 +155,49 @@ fn a_target_hears_that_its_last_stub_is_gone() {
     );
     let run = play(&load(crate::sockets::CONFIG, &source).unwrap(), &[("GET", "/", "")]);
     assert_eq!(answers(&run), [r#"200 ["gone","next","rung","kept","gone"]"#], "{}", run.trace);
+}
+
+/// Every call to another Worker in a storm of duplicates: those of a service binding, and the others.
+#[test]
+fn a_call_through_a_service_binding_is_never_repeated_by_the_network() {
+    let source = "export default { async fetch(request, env) {
+        if (!request.url.endsWith('/')) { console.log(new URL(request.url).pathname); return new Response('inner'); }
+        await env.SELF.fetch('http://x/bound');
+        return fetch('http://web/named');
+      } };";
+    let app = load(CONFIG, source).unwrap();
+    let fault = |on: &str| ScriptedFault::once(Fault::Duplicate, on);
+    let faults = ["fetch web/bound", "fetch web/named"].map(fault);
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { requests, faults: faults.into(), ..Scenario::default() };
+    let run =
+        simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| app.mount(cloud)).unwrap();
+    let told = run.trace.to_string();
+    assert_eq!(told.matches("log    /bound").count(), 1, "{told}");
+    assert_eq!(told.matches("log    /named").count(), 2, "{told}");
+}
+
+/// The target of the first life is lost with it, and the second keeps another one.
+#[test]
+fn a_stub_of_a_life_that_is_over_finds_nothing_in_the_next_one() {
+    let source = "import { DurableObject, RpcTarget } from 'cloudflare:workers';
+        class Target extends RpcTarget { constructor(name) { super(); this.name = name; } whose() { return this.name; } }
+        export class Room extends DurableObject { target(name) { return new Target(name); } }
+        export default { async fetch(request, env) {
+          const room = () => env.ROOM.get(env.ROOM.idFromName('all'));
+          using first = await room().target('first');
+          await scheduler.wait(10_000);
+          using second = await room().target('second');
+          return new Response([await first.whose().catch((error) => error.message), await second.whose()].join(', '));
+        } };";
+    let config = r#""name": "web", "durable_objects": { "bindings": [{ "name": "ROOM", "class_name": "Room" }] },
+        "migrations": [{ "tag": "v1", "new_sqlite_classes": ["Room"] }]"#;
+    let app = load(config, source).unwrap();
+    let kills = vec![Kill { at: Time::from_ms(5_000), host: "ROOM:all".into(), down: None }];
+    let requests = vec![ClientRequest::new(Time::ZERO, "GET", "/", "")];
+    let scenario = Scenario { requests, kills, ..Scenario::default() };
+    let run =
+        simulate(&scenario, &Source::Tape(Tape::benign()), &|cloud| app.mount(cloud)).unwrap();
+    let gone = "The destination object for this RPC no longer exists.";
+    assert_eq!(answers(&run), [format!("200 {gone}, second")], "{}", run.trace);
 }

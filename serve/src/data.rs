@@ -28,6 +28,8 @@ pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
 const FORMAT: i64 = 4;
+/// How many statements are kept prepared.
+const STATEMENTS: usize = 32;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
@@ -102,6 +104,8 @@ impl Data {
         db.execute_batch(
             "pragma page_size = 4096; pragma journal_mode = wal; pragma synchronous = full;",
         )?;
+        // The journal has more statements than are usually kept prepared.
+        db.set_prepared_statement_cache_capacity(STATEMENTS);
         if is_empty(&db)? {
             create(&mut db, identity)?;
         }

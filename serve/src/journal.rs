@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 use thunderhead_sim::{Body, Changes, Error, Heard, Later, Response, Row, Time};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::{oneshot, watch};
@@ -52,6 +52,7 @@ pub struct Journal<'a> {
 impl Journal<'_> {
     /// Writes batches until there are no more.
     pub async fn run(mut self, mut batches: Receiver<Batch>) -> Result<(), WriteError> {
+        self.begin()?;
         while let Some(first) = batches.recv().await {
             let mut group = vec![first];
             while self.commits == Commits::Together
@@ -68,8 +69,16 @@ impl Journal<'_> {
             }
             self.halt(When::After, &group);
             group.iter_mut().for_each(Batch::release);
+            if self.db.is_autocommit() {
+                self.begin()?;
+            }
         }
-        Ok(())
+        Ok(self.db.execute_batch("rollback")?)
+    }
+
+    /// Begins a transaction before there is anything to write, so that nobody waits for its locks.
+    fn begin(&mut self) -> rusqlite::Result<()> {
+        self.db.prepare_cached("begin immediate")?.execute([]).map(drop)
     }
 
     /// Stands still for good if this is the place.
@@ -94,20 +103,20 @@ impl Journal<'_> {
         let images: Vec<Written> =
             images.map(|file| self.files.sync_image(file)).collect::<io::Result<_>>()?;
         self.halt(When::Between, group);
-        let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let db = &*self.db;
         let (mut rows, mut dead) = (0, Dead::default());
         for file in &files {
-            put_file(&transaction, file)?;
+            put_file(db, file)?;
         }
         for (number, body) in small {
-            put_body(&transaction, number, &body.look())?;
+            put_body(db, number, &body.look())?;
         }
         for batch in group {
-            rows += put(&transaction, &batch.changes, &mut dead)?;
-            dead.images.extend(put_images(&transaction, &batch.changes, &images)?);
-            put_turns(&transaction, &batch.changes)?;
+            rows += put(db, &batch.changes, &mut dead)?;
+            dead.images.extend(put_images(db, &batch.changes, &images)?);
+            put_turns(db, &batch.changes)?;
         }
-        transaction.commit()?;
+        db.prepare_cached("commit")?.execute([])?;
         let last = group.iter().map(|batch| batch.changes.number).max().unwrap_or(0);
         self.written.fetch_max(last, Release);
         self.files.remove(&dead.bodies);
@@ -129,35 +138,33 @@ struct Dead {
 }
 
 /// Forgets the bytes of the object that `row` replaces, unless they are the same. Returns their file, if they have one.
-fn abandon(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<Option<u64>> {
-    let mut find =
-        transaction.prepare_cached("select file from row where kind = 'object' and key = ?")?;
+fn abandon(db: &Connection, row: &Row) -> rusqlite::Result<Option<u64>> {
+    let mut find = db.prepare_cached("select file from row where kind = 'object' and key = ?")?;
     let found: Option<Option<i64>> = find.query_row([&row.key], |row| row.get(0)).optional()?;
     let number = found.flatten().map(i64::cast_unsigned).filter(|number| Some(*number) != row.file);
     let Some(number) = number else { return Ok(None) };
-    let mut forget = transaction.prepare_cached("delete from body where number = ?")?;
+    let mut forget = db.prepare_cached("delete from body where number = ?")?;
     if forget.execute([number.cast_signed()])? == 1 {
         return Ok(None);
     }
-    let mut forget = transaction.prepare_cached("delete from file where number = ?")?;
+    let mut forget = db.prepare_cached("delete from file where number = ?")?;
     forget.execute([number.cast_signed()])?;
     Ok(Some(number))
 }
 
 /// Instances that have ended have a table of their own, which a start does not have to read. So have messages that are
 /// due much later. Returns whether the row is one of these.
-fn put_away(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<bool> {
+fn put_away(db: &Connection, row: &Row) -> rusqlite::Result<bool> {
     let milliseconds = |time: Time| i64::try_from(time.as_ms()).unwrap_or(i64::MAX);
     match (&row.value, row.kept_until, row.later) {
         (Some(value), Some(until), _) => {
-            let mut replace =
-                transaction.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
+            let mut replace = db.prepare_cached("insert or replace into ended values (?, ?, ?)")?;
             replace.execute((&row.key, value, milliseconds(until)))?;
         }
         (Some(value), None, Some(Later { due, bytes })) => {
             let queue = row.key.rsplit_once('/').map_or("", |(queue, _)| queue);
-            let mut replace = transaction
-                .prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
+            let mut replace =
+                db.prepare_cached("insert or replace into later values (?, ?, ?, ?, ?)")?;
             replace.execute((queue, milliseconds(due), &row.key, bytes.cast_signed(), value))?;
         }
         _ => return Ok(false),
@@ -166,18 +173,18 @@ fn put_away(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<bool> 
 }
 
 /// Removes what was put away, if it was.
-fn take_back(transaction: &Transaction<'_>, row: &Row) -> rusqlite::Result<()> {
+fn take_back(db: &Connection, row: &Row) -> rusqlite::Result<()> {
     let sql = match row.kind {
         "instance" => "delete from ended where key = ?",
         "message" => "delete from later where key = ?",
         _ => return Ok(()),
     };
-    transaction.prepare_cached(sql)?.execute([&row.key]).map(drop)
+    db.prepare_cached(sql)?.execute([&row.key]).map(drop)
 }
 
 /// Removes some of the instances that are kept no longer.
-fn forget_ended(transaction: &Transaction<'_>, now: Time) -> rusqlite::Result<()> {
-    let mut forget = transaction.prepare_cached(
+fn forget_ended(db: &Connection, now: Time) -> rusqlite::Result<()> {
+    let mut forget = db.prepare_cached(
         "delete from ended where rowid in (select rowid from ended where kept_until <= ?1 limit 256)",
     )?;
     forget.execute([i64::try_from(now.as_ms()).unwrap_or(i64::MAX)]).map(drop)
@@ -238,33 +245,33 @@ fn bodies(group: &[Batch]) -> impl Iterator<Item = (u64, &Body)> {
     rows.filter_map(|row| Some((row.file?, row.body.as_ref()?)))
 }
 
-fn put_body(transaction: &Transaction<'_>, number: u64, bytes: &[u8]) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached("insert into body values (?, ?)")?;
+fn put_body(db: &Connection, number: u64, bytes: &[u8]) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("insert into body values (?, ?)")?;
     insert.execute((number.cast_signed(), bytes)).map(drop)
 }
 
-fn put_file(transaction: &Transaction<'_>, file: &Written) -> rusqlite::Result<()> {
-    let mut insert = transaction.prepare_cached("insert into file values (?, ?, ?)")?;
+fn put_file(db: &Connection, file: &Written) -> rusqlite::Result<()> {
+    let mut insert = db.prepare_cached("insert into file values (?, ?, ?)")?;
     insert.execute((file.number.cast_signed(), file.length.cast_signed(), file.hash))?;
     Ok(())
 }
 
 /// Writes the rows and the history of one tick. Returns how many changes the tick has. Files that nothing refers to any
 /// more are added to `dead`.
-fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rusqlite::Result<u64> {
-    let mut update = transaction.prepare_cached(
+fn put(db: &Connection, changes: &Changes, dead: &mut Dead) -> rusqlite::Result<u64> {
+    let mut update = db.prepare_cached(
         "update row set value = ?3, body = ?4, file = ?5 where kind = ?1 and key = ?2",
     )?;
-    let mut insert = transaction.prepare_cached(
+    let mut insert = db.prepare_cached(
         "insert into row(kind, key, value, body, file) values (?1, ?2, ?3, ?4, ?5)",
     )?;
-    let mut delete = transaction.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
+    let mut delete = db.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
         if row.kind == "object" {
-            dead.bodies.extend(abandon(transaction, row)?);
+            dead.bodies.extend(abandon(db, row)?);
         }
         if let Some(value) = &row.value
-            && !put_away(transaction, row)?
+            && !put_away(db, row)?
         {
             let body = row.body.as_ref().filter(|_| row.file.is_none());
             let bytes = body.map(Body::look);
@@ -273,15 +280,15 @@ fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rus
             // A row that is here is not put away as well. As ever more is put away, it is looked for only if it can be.
             if update.execute(values)? == 0 {
                 insert.execute(values)?;
-                take_back(transaction, row)?;
+                take_back(db, row)?;
             }
         } else if delete.execute((row.kind, &row.key))? == 0 && row.value.is_none() {
-            take_back(transaction, row)?;
+            take_back(db, row)?;
         }
     }
-    forget_ended(transaction, changes.now)?;
+    forget_ended(db, changes.now)?;
     if !changes.history.is_empty() {
-        let mut tell = transaction.prepare_cached("insert into history(lines) values (?)")?;
+        let mut tell = db.prepare_cached("insert into history(lines) values (?)")?;
         tell.execute([&changes.history])?;
     }
     Ok((changes.rows.len() + changes.images.len() + changes.turns.len()) as u64)
@@ -289,21 +296,21 @@ fn put(transaction: &Transaction<'_>, changes: &Changes, dead: &mut Dead) -> rus
 
 /// Writes databases as a whole. Returns the files of the images that they replace.
 fn put_images(
-    transaction: &Transaction<'_>,
+    db: &Connection,
     changes: &Changes,
     written: &[Written],
 ) -> rusqlite::Result<Vec<u64>> {
     let mut dead = Vec::new();
     for image in &changes.images {
-        let mut forget = transaction.prepare_cached("delete from turn where log = ?")?;
+        let mut forget = db.prepare_cached("delete from turn where log = ?")?;
         forget.execute([&image.log])?;
-        let mut find = transaction.prepare_cached("select file from image where log = ?")?;
+        let mut find = db.prepare_cached("select file from image where log = ?")?;
         let before: Option<Option<i64>> =
             find.query_row([&image.log], |row| row.get(0)).optional()?;
         dead.extend(before.flatten().map(i64::cast_unsigned));
         let file = image.file.and_then(|file| written.iter().find(|one| one.number == file));
         let mut replace =
-            transaction.prepare_cached("insert or replace into image values (?, ?, ?, ?, ?, ?)")?;
+            db.prepare_cached("insert or replace into image values (?, ?, ?, ?, ?, ?)")?;
         replace.execute((
             &image.log,
             &image.beside,
@@ -316,8 +323,8 @@ fn put_images(
     Ok(dead)
 }
 
-fn put_turns(transaction: &Transaction<'_>, changes: &Changes) -> rusqlite::Result<()> {
-    let mut append = transaction.prepare_cached("insert into turn(log, did) values (?, ?)")?;
+fn put_turns(db: &Connection, changes: &Changes) -> rusqlite::Result<()> {
+    let mut append = db.prepare_cached("insert into turn(log, did) values (?, ?)")?;
     for turn in &changes.turns {
         append.execute((&turn.log, &turn.did))?;
     }

@@ -160,8 +160,8 @@ fn compare(rounds: usize, data: &Path) {
         page.push(sync(4096, round));
         for (bytes, (syncs, uploads)) in SIZES.into_iter().zip(&mut times) {
             syncs.push(sync(bytes, round));
-            let mut body = vec![b'x'; bytes];
-            body[..8].copy_from_slice(&round.to_le_bytes());
+            let mut body = vec![0; bytes];
+            draw(&mut body, round + 1);
             let started = Instant::now();
             let answer = client.ask("PUT", &format!("/acme/{bytes}-{}", round % 100), &body);
             uploads.push(started.elapsed());
@@ -187,6 +187,17 @@ fn compare(rounds: usize, data: &Path) {
 
 const SIZES: [usize; 2] = [2_000, BYTES];
 
+/// A picture that has nothing in common with another, so that no page of it is on disk already.
+fn draw(body: &mut [u8], seed: usize) {
+    let mut state = seed as u64;
+    for word in body.chunks_mut(8) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        word.copy_from_slice(&state.to_le_bytes()[..word.len()]);
+    }
+}
+
 /// Uploads these, over several connections at a time.
 fn load(address: SocketAddr, uploads: std::ops::Range<usize>, names: usize) {
     let next = AtomicUsize::new(uploads.start);
@@ -194,14 +205,13 @@ fn load(address: SocketAddr, uploads: std::ops::Range<usize>, names: usize) {
         for _ in 0..CONNECTIONS {
             scope.spawn(|| {
                 let mut client = Client::connect(address).unwrap();
-                let mut body = vec![b'x'; BYTES];
+                let mut body = vec![0; BYTES];
                 loop {
                     let upload = next.fetch_add(1, Ordering::Relaxed);
                     if upload >= uploads.end {
                         return;
                     }
-                    let text = upload.to_string();
-                    body[..text.len()].copy_from_slice(text.as_bytes());
+                    draw(&mut body, upload + 1);
                     let path = format!("/acme/{}.jpg", upload % names);
                     assert_eq!(client.ask("PUT", &path, &body).unwrap().0, 201);
                 }

@@ -33,11 +33,13 @@ const STATEMENTS: usize = 32;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
+/// A body has a place of its own, in which another with another number can take over its pages. Directories from before
+/// that have the number for a place, and are served as well.
 const TABLES: &str = "
     create table meta(key text primary key, value text not null) without rowid;
     create table row(kind text not null, key text not null, value text not null, body blob, file integer,
                      unique (kind, key));
-    create table body(number integer primary key, bytes blob not null);
+    create table body(place integer primary key, number integer not null unique, bytes blob not null);
     create table file(number integer primary key, length integer not null, hash blob not null);
     create table ended(key text not null unique, value text not null, kept_until integer not null);
     create index ended_in_order on ended(kept_until);

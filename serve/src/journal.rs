@@ -95,9 +95,7 @@ impl Journal<'_> {
 
     fn write(&mut self, group: &[Batch]) -> Result<(), WriteError> {
         let started = Instant::now();
-        let (large, small): (Vec<_>, Vec<_>) =
-            bodies(group).partition(|(_, body)| body.len() >= LARGE);
-        let files = self.files.write(&large)?;
+        let files = self.files.write(&bodies(group).collect::<Vec<_>>())?;
         let images = group.iter().flat_map(|batch| &batch.changes.images);
         let images = images.filter_map(|image| image.file);
         let images: Vec<Written> =
@@ -107,9 +105,6 @@ impl Journal<'_> {
         let (mut rows, mut dead) = (0, Dead::default());
         for file in &files {
             put_file(db, file)?;
-        }
-        for (number, body) in small {
-            put_body(db, number, &body.look())?;
         }
         for batch in group {
             rows += put(db, &batch.changes, &mut dead)?;
@@ -137,19 +132,33 @@ struct Dead {
     images: Vec<u64>,
 }
 
-/// Forgets the bytes of the object that `row` replaces, unless they are the same. Returns their file, if they have one.
-fn abandon(db: &Connection, row: &Row) -> rusqlite::Result<Option<u64>> {
+/// Writes the bytes of an object, unless they are in its row or in a file, and forgets those that they replace. Returns the
+/// file of those, if they have one.
+fn put_bytes(db: &Connection, row: &Row) -> rusqlite::Result<Option<u64>> {
     let mut find = db.prepare_cached("select file from row where kind = 'object' and key = ?")?;
     let found: Option<Option<i64>> = find.query_row([&row.key], |row| row.get(0)).optional()?;
-    let number = found.flatten().map(i64::cast_unsigned).filter(|number| Some(*number) != row.file);
-    let Some(number) = number else { return Ok(None) };
-    let mut forget = db.prepare_cached("delete from body where number = ?")?;
-    if forget.execute([number.cast_signed()])? == 1 {
+    let number = row.file.map(u64::cast_signed);
+    let before = found.flatten().filter(|before| Some(*before) != number);
+    let body = row.body.as_ref().filter(|body| body.len() < LARGE);
+    if let Some((number, body)) = number.zip(body) {
+        let bytes = &*body.look();
+        if let Some(before) = before {
+            // They take over the place of the others: giving that back and taking another touches more pages.
+            let mut take_over =
+                db.prepare_cached("update body set number = ?, bytes = ? where number = ?")?;
+            if take_over.execute((number, bytes, before))? == 1 {
+                return Ok(None);
+            }
+        }
+        let mut insert = db.prepare_cached("insert into body(number, bytes) values (?, ?)")?;
+        insert.execute((number, bytes))?;
+    }
+    let Some(before) = before else { return Ok(None) };
+    if db.prepare_cached("delete from body where number = ?")?.execute([before])? == 1 {
         return Ok(None);
     }
-    let mut forget = db.prepare_cached("delete from file where number = ?")?;
-    forget.execute([number.cast_signed()])?;
-    Ok(Some(number))
+    db.prepare_cached("delete from file where number = ?")?.execute([before])?;
+    Ok(Some(before.cast_unsigned()))
 }
 
 /// Instances that have ended have a table of their own, which a start does not have to read. So have messages that are
@@ -239,15 +248,11 @@ impl Batch {
     }
 }
 
-/// The bytes that are new and are not to be held in memory, by number.
+/// The bytes that are new and go to a file, by number.
 fn bodies(group: &[Batch]) -> impl Iterator<Item = (u64, &Body)> {
     let rows = group.iter().flat_map(|batch| &batch.changes.rows);
-    rows.filter_map(|row| Some((row.file?, row.body.as_ref()?)))
-}
-
-fn put_body(db: &Connection, number: u64, bytes: &[u8]) -> rusqlite::Result<()> {
-    let mut insert = db.prepare_cached("insert into body values (?, ?)")?;
-    insert.execute((number.cast_signed(), bytes)).map(drop)
+    let bodies = rows.filter_map(|row| Some((row.file?, row.body.as_ref()?)));
+    bodies.filter(|(_, body)| body.len() >= LARGE)
 }
 
 fn put_file(db: &Connection, file: &Written) -> rusqlite::Result<()> {
@@ -268,7 +273,7 @@ fn put(db: &Connection, changes: &Changes, dead: &mut Dead) -> rusqlite::Result<
     let mut delete = db.prepare_cached("delete from row where kind = ?1 and key = ?2")?;
     for row in &changes.rows {
         if row.kind == "object" {
-            dead.bodies.extend(abandon(db, row)?);
+            dead.bodies.extend(put_bytes(db, row)?);
         }
         if let Some(value) = &row.value
             && !put_away(db, row)?

@@ -125,6 +125,40 @@ fn a_restart_that_counts_as_an_attempt_is_found() {
 }
 
 #[test]
+fn a_directory_from_before_bodies_had_places_is_served() {
+    support::process::serve_if_asked();
+    let name = "a_directory_from_before_bodies_had_places_is_served";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    drop(std::fs::remove_dir_all(&folder));
+    std::fs::create_dir_all(&folder).unwrap();
+    let data = folder.join("data");
+    let start = || Server::start(name, &data, Commits::Together, None, None, None);
+    let ask = |server: &Server, method, bytes: usize| {
+        let mut client = Client::connect(server.address).unwrap();
+        client.ask(method, "/acme/hen.jpg", &vec![b'x'; bytes]).unwrap()
+    };
+    let server = start();
+    assert_eq!(ask(&server, "PUT", 30_000).0, 201);
+    server.finish();
+    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
+    let before = "create table before(number integer primary key, bytes blob not null);
+                  insert into before select number, bytes from body;
+                  drop table body;
+                  alter table before rename to body;";
+    db.execute_batch(before).unwrap();
+    drop(db);
+    let server = start();
+    assert_eq!(ask(&server, "GET", 0), (200, vec![b'x'; 30_000]));
+    assert_eq!(ask(&server, "PUT", 40_000).0, 201);
+    server.finish();
+    let server = start();
+    assert_eq!(ask(&server, "GET", 0), (200, vec![b'x'; 40_000]));
+    server.finish();
+    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
+    assert_eq!(db.execute("delete from body", []).unwrap(), 1, "what was replaced is not there");
+}
+
+#[test]
 fn bodies_that_are_not_in_memory_are_swept_and_verified() {
     support::process::serve_if_asked();
     let name = "bodies_that_are_not_in_memory_are_swept_and_verified";
@@ -138,10 +172,11 @@ fn bodies_that_are_not_in_memory_are_swept_and_verified() {
         client.ask(method, &format!("/acme/{name}"), &vec![b'x'; bytes]).unwrap()
     };
     let server = start();
-    for bytes in [70_000, 30_000, 80_000, 10, 90_000] {
+    for bytes in [70_000, 30_000, 40_000, 80_000, 20_000, 10, 90_000] {
         assert_eq!(put(&server, "PUT", "cat.jpg", bytes).0, 201);
     }
     assert_eq!(put(&server, "PUT", "dog.jpg", 70_000).0, 201);
+    assert_eq!(put(&server, "PUT", "hen.jpg", 20_000).0, 201);
     assert_eq!(put(&server, "PUT", "hen.jpg", 30_000).0, 201);
     assert_eq!(put(&server, "GET", "cat.jpg", 0), (200, vec![b'x'; 90_000]));
     server.finish();

@@ -27,14 +27,13 @@ mod error;
 pub use error::DataError;
 
 /// The form in which everything is written. A directory of another form is refused.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 /// How many statements are kept prepared.
 const STATEMENTS: usize = 32;
 /// Marks the database as one of ours.
 const APPLICATION: i64 = 0x5448_4d44;
 
-/// A body has a place of its own, in which another with another number can take over its pages. Directories from before
-/// that have the number for a place, and are served as well.
+/// A body has a place of its own, so that another with another number can take over its pages.
 const TABLES: &str = "
     create table meta(key text primary key, value text not null) without rowid;
     create table row(kind text not null, key text not null, value text not null, body blob, file integer,

@@ -125,40 +125,6 @@ fn a_restart_that_counts_as_an_attempt_is_found() {
 }
 
 #[test]
-fn a_directory_from_before_bodies_had_places_is_served() {
-    support::process::serve_if_asked();
-    let name = "a_directory_from_before_bodies_had_places_is_served";
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    drop(std::fs::remove_dir_all(&folder));
-    std::fs::create_dir_all(&folder).unwrap();
-    let data = folder.join("data");
-    let start = || Server::start(name, &data, Commits::Together, None, None, None);
-    let ask = |server: &Server, method, bytes: usize| {
-        let mut client = Client::connect(server.address).unwrap();
-        client.ask(method, "/acme/hen.jpg", &vec![b'x'; bytes]).unwrap()
-    };
-    let server = start();
-    assert_eq!(ask(&server, "PUT", 30_000).0, 201);
-    server.finish();
-    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
-    let before = "create table before(number integer primary key, bytes blob not null);
-                  insert into before select number, bytes from body;
-                  drop table body;
-                  alter table before rename to body;";
-    db.execute_batch(before).unwrap();
-    drop(db);
-    let server = start();
-    assert_eq!(ask(&server, "GET", 0), (200, vec![b'x'; 30_000]));
-    assert_eq!(ask(&server, "PUT", 40_000).0, 201);
-    server.finish();
-    let server = start();
-    assert_eq!(ask(&server, "GET", 0), (200, vec![b'x'; 40_000]));
-    server.finish();
-    let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
-    assert_eq!(db.execute("delete from body", []).unwrap(), 1, "what was replaced is not there");
-}
-
-#[test]
 fn bodies_that_are_not_in_memory_are_swept_and_verified() {
     support::process::serve_if_asked();
     let name = "bodies_that_are_not_in_memory_are_swept_and_verified";

@@ -98,7 +98,7 @@ pub fn converges<'a>(
     }
 }
 
-/// What differs, in words, and the columns that would have to be left out for the first difference.
+/// What differs, in words, and what would have to be ignored for the first difference.
 fn told(differing: &[Difference<'_>]) -> Option<(String, Vec<String>)> {
     let (first, rest) = differing.split_first()?;
     let rest = match rest.len() {
@@ -106,7 +106,7 @@ fn told(differing: &[Difference<'_>]) -> Option<(String, Vec<String>)> {
         1 => "; 1 other record differs".into(),
         more => format!("; {more} other records differ"),
     };
-    Some((first.told() + &rest, first.columns()))
+    Some((first.told() + &rest, first.remedies()))
 }
 
 /// The columns that differ between calm runs of one order.

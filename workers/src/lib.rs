@@ -51,6 +51,7 @@ mod files;
 mod frame;
 mod home;
 mod host;
+mod ignored;
 mod image;
 mod invocation;
 mod isolate;

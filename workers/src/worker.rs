@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::config::Config;
 use crate::cron::{SCHEDULED, path, trigger};
 use crate::email;
+use crate::ignored::{self, Written};
 use crate::message;
 use crate::mount;
 use crate::outside::{INTERNET, Outside};
@@ -45,6 +46,8 @@ pub struct Worker {
     triggers: SortedSet<String>,
     /// The promises that the calm breaks, and how.
     troubles: Vec<(Name, String)>,
+    /// What the calm writes to.
+    written: Written,
     /// What was wrong with a workload that was drawn; all copies of this Worker share it.
     wrong: Arc<OnceLock<String>>,
 }
@@ -95,7 +98,7 @@ impl Worker {
             can_be_sent(&entry.event, app).map_err(|why| format!("line {}: {why}", entry.line))?;
         }
         for (line, what) in &storm.ignored {
-            can_be_ignored(what).map_err(|why| format!("line {line}: {why}"))?;
+            ignored::check(what).map_err(|why| format!("line {line}: {why}"))?;
         }
         let outside = Outside::new(&storm.outside, None);
         let storm = Arc::new(storm);
@@ -112,6 +115,7 @@ impl Worker {
             sends_messages,
             triggers,
             troubles,
+            written: Written::default(),
             wrong,
         };
         Ok(worker.rehearsed())
@@ -121,7 +125,7 @@ impl Worker {
     fn scripted(self, script: StormTs) -> Result<Worker, String> {
         let file = script.file();
         for what in script.ignored() {
-            can_be_ignored(what).map_err(|why| format!("{file}: {why}"))?;
+            ignored::check(what).map_err(|why| format!("{file}: {why}"))?;
         }
         let mut rng = Rng::new(0);
         for sent in if script.has_workload() { script.drawn(&mut rng)? } else { Vec::new() } {
@@ -149,6 +153,7 @@ impl Worker {
         let broken = judge(FREE.iter().copied().filter(|free| CALM.contains(&&*free.name)), &run);
         let told = broken.into_iter().map(|one| (one.promise, one.finding.message));
         self.troubles = told.collect();
+        self.written = Written::of(&run.trace, self.apps.iter().map(|app| app.config()));
         for exchange in exchanges(&run.trace) {
             if exchange.request.method == SCHEDULED && !exchange.is_ok() {
                 self.triggers.remove(&trigger(&exchange.request.path));
@@ -182,6 +187,16 @@ impl Worker {
         self.app().name()
     }
 
+    /// What is ignored, and where that is said.
+    fn ignored(&self) -> impl Iterator<Item = (&String, String)> {
+        let lines = self.storm.ignored.iter();
+        let lines = lines.map(|(line, what)| (what, format!("line {line} of {STORM}")));
+        let script = self.script.iter().flat_map(|script| {
+            script.ignored().iter().map(|what| (what, script.file().to_string()))
+        });
+        lines.chain(script)
+    }
+
     /// What its author should know about the configuration and the requests.
     pub fn notes(&self) -> Vec<String> {
         let config = self.app().config();
@@ -213,6 +228,9 @@ impl Worker {
             format!(
                 "the cron trigger `{cron}` fails in the calm, so it does not fire after a storm"
             )
+        }));
+        notes.extend(self.ignored().filter_map(|(what, whence)| {
+            self.written.odd(what).map(|why| format!("`### ignore {what}` ({whence}): {why}"))
         }));
         for entry in &self.storm.entries {
             if let Event::Scheduled(cron) = &entry.event
@@ -281,12 +299,8 @@ impl Worker {
         let system = self.troubles.iter().fold(system, |system, (promise, why)| {
             system.without(promise, format!("the calm breaks it: {why}"))
         });
-        let lines = self.storm.ignored.iter();
-        let lines = lines.map(|(line, what)| (what, format!("line {line} of {STORM} says so")));
-        let script = self.script.iter().flat_map(|script| {
-            script.ignored().iter().map(|what| (what, format!("{} says so", script.file())))
-        });
-        lines.chain(script).fold(system, |system, (what, why)| {
+        self.ignored().fold(system, |system, (what, whence)| {
+            let why = format!("{whence} says so");
             match FREE.iter().any(|promise| promise.name == **what) {
                 true if system.left_out().iter().any(|(name, _)| name == what) => system,
                 true => system.without(what, why),
@@ -310,17 +324,6 @@ fn can_be_sent(event: &Event, app: &App) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("the Worker does not consume the queue `{queue}`; {}", closest(queue, known)))
-}
-
-/// Refuses what is neither a column nor a promise that comes for nothing.
-fn can_be_ignored(what: &str) -> Result<(), String> {
-    let known = FREE.iter().any(|promise| promise.name == *what);
-    let column = what.split_once('.').is_some_and(|(table, _)| !table.contains(' '));
-    if known || column {
-        return Ok(());
-    }
-    let advice = closest(what, FREE.iter().map(|promise| &*promise.name));
-    Err(format!("`{what}` is neither a column, as `table.column`, nor a promise; {advice}"))
 }
 
 /// What is sent when there is no file.

@@ -2,8 +2,8 @@
 
 use thunderhead_sim::SortedSet;
 
-/// Names of columns, each as `table.column`, as `table.column.field` for a part of JSON, or as `table.*`. The places in
-/// a list are not told apart: `steps.value.tasks[].status` is the status of every task.
+/// Names of columns, each as `table.column`, as `table.column.field` for a part of JSON, or as `table.*`; and of rows, as
+/// `table[name]`. The places in a list are not told apart: `steps.value.tasks[].status` is the status of every task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns(SortedSet<String>);
 
@@ -24,6 +24,15 @@ impl Columns {
     /// Whether the whole table is among them: then not even the number of its rows counts.
     pub fn has_table(&self, table: &str) -> bool {
         self.0.iter().any(|known| known.strip_suffix(".*") == Some(table))
+    }
+
+    /// Whether the row of that name is among them, as `table[name]` or `table[start*]`.
+    pub fn has_row(&self, table: &str, name: &str) -> bool {
+        let named = |known: &str| {
+            let row = known.strip_prefix(table)?.strip_prefix('[')?.strip_suffix(']')?;
+            Some(row.strip_suffix('*').map_or(row == name, |start| name.starts_with(start)))
+        };
+        self.0.iter().any(|known| named(known) == Some(true))
     }
 
     pub fn add(&mut self, name: String) -> bool {
@@ -64,6 +73,11 @@ mod tests {
         for (table, column) in [("a", "bc"), ("a", "c"), ("aa", "b"), ("d", "tasks[0].by")] {
             assert!(!columns.has(table, column), "{table}.{column}");
         }
+        let rows = Columns::of(["a[lease]", "b[old/*]"].into_iter());
+        assert!(rows.has_row("a", "lease") && rows.has_row("b", "old/1"));
+        assert!(
+            !rows.has_row("a", "leases") && !rows.has_row("b", "new/1") && !rows.has("a", "lease")
+        );
         assert!(columns.has_table("c") && !columns.has_table("a") && !columns.has_table("d"));
     }
 }

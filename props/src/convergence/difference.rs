@@ -3,7 +3,7 @@
 use thunderhead_sim::SortedSet;
 
 use super::columns::{self, Columns};
-use super::likeness::{Likeness, alike, is_made_anew, names};
+use super::likeness::{Likeness, alike, is_constant, is_made_anew, names};
 use super::remains::Record;
 
 /// What one heap has and the other has not.
@@ -136,6 +136,17 @@ impl Difference<'_> {
             | Difference::More(record, _)
             | Difference::Less(record, _) => vec![format!("{}.*", record.table)],
         }
+    }
+
+    /// What would have to be ignored for the first of the two to be left out: the columns, or the one row if it has a key
+    /// that is the same in every run.
+    pub fn remedies(&self) -> Vec<String> {
+        let (Difference::More(record, _) | Difference::Less(record, _)) = self else {
+            return self.columns();
+        };
+        let has_key = record.cells.first().is_some_and(|(column, _)| column == "key");
+        let key = record.name().filter(|key| has_key && is_constant(key));
+        key.map_or_else(|| self.columns(), |key| vec![format!("{}[{key}]", record.table)])
     }
 
     /// In a sentence or two, with the values on both sides.

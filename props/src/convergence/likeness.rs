@@ -39,8 +39,11 @@ impl PartialEq for Likeness<'_> {
 impl<'a> Likeness<'a> {
     /// The colours of records, by every column that is not among `ignored`.
     pub fn of(records: &'a [Record], ignored: &Columns) -> Likeness<'a> {
-        let records: Vec<&Record> =
-            records.iter().filter(|record| !ignored.has_table(&record.table)).collect();
+        let is_ignored = |record: &Record| {
+            let row = |name: &str| ignored.has_row(&record.table, name);
+            ignored.has_table(&record.table) || record.name().is_some_and(row)
+        };
+        let records: Vec<&Record> = records.iter().filter(|record| !is_ignored(record)).collect();
         let pieces: Vec<Vec<Piece>> =
             records.iter().map(|record| pieces(record, ignored)).collect();
         let mut colours: SortedMap<&str, u64> = SortedMap::new();
@@ -130,6 +133,12 @@ pub fn names(text: &str) -> impl Iterator<Item = &str> {
 pub fn is_made_anew(text: &str) -> bool {
     let made = |piece: &Piece| matches!(piece, Piece::Name(_) | Piece::Time | Piece::Plain(" "));
     !text.trim().is_empty() && split(text).iter().all(made)
+}
+
+/// Whether a text is one line without names and times.
+pub fn is_constant(text: &str) -> bool {
+    let plain = |piece: &Piece| matches!(piece, Piece::Plain(_));
+    !text.contains('\n') && split(text).iter().all(plain)
 }
 
 /// Whether two texts are the same but for names and times.

@@ -19,10 +19,14 @@ pub struct Record {
 }
 
 impl Record {
+    /// The text of its first column, which is nearly always its name.
+    pub fn name(&self) -> Option<&str> {
+        self.cells.first().map(|(_, name)| &**name)
+    }
+
     /// The first and the last event that wrote it, as indices.
     pub fn written(&self, trace: &Trace) -> Vec<usize> {
-        // A record is known by its first column, which is nearly always its name.
-        self.cells.first().map_or(Vec::new(), |(_, name)| named(trace, name))
+        self.name().map_or(Vec::new(), |name| named(trace, name))
     }
 }
 

@@ -12,7 +12,7 @@ export INSTA_UPDATE=no
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
 cargo fmt --all --check
 # Lints and documentation are made of what the tests are compiled with: `cargo clippy` and `cargo doc` would check every
-# foreign crate a second time. Benches are compiled so that they are linted too.
+# foreign crate a second time. Benches are built to be linted, and only that (`.ci/lint`).
 # Cargo watches this variable: set in `.ci/lint`, it would have everything compiled again each time.
 export CLIPPY_ARGS=-Dwarnings
 with_lints=(--config "build.rustc-workspace-wrapper='$PWD/.ci/lint'" --config "build.rustdoc='$PWD/.ci/document'")

@@ -11,6 +11,8 @@ use std::collections::VecDeque;
 use crate::choices::tape::{Deviation, Tape};
 use crate::engine::run::Run;
 use crate::scenario::{ClientRequest, Scenario, answers};
+use crate::values::hash::StableHasher;
+use crate::values::sorted_set::SortedSet;
 use crate::values::time::Time;
 use contents::Simpler;
 
@@ -31,6 +33,11 @@ impl Case {
         let lateness = self.tape.0.iter().map(|deviation| u64::from(deviation.nth)).sum();
         let waiting = self.scenario.requests.iter().map(|send| send.at.as_ms()).sum();
         (self.scenario.requests.len(), self.tape.len(), strength, lateness, waiting)
+    }
+
+    /// A hash of what an edit may change.
+    fn hash(&self) -> u64 {
+        StableHasher::of(&(&self.scenario.requests, &self.tape))
     }
 
     /// Whether it is smaller than another, or as small with requests that say less.
@@ -69,6 +76,8 @@ pub struct Shrinker {
     improved: bool,
     tried: u32,
     steps: u64,
+    /// The hashes of what was tried. Two edits may come to the same case, and a round repeats those that were in vain.
+    known: SortedSet<u64>,
 }
 
 /// A shrink that has not ended after so many runs has found what it will find.
@@ -213,7 +222,16 @@ impl Shrinker {
     /// Begins with a case that fails.
     pub fn new(case: Case) -> Shrinker {
         let edits = PASSES[0](&case);
-        Shrinker { best: case, pending: None, pass: 0, edits, improved: false, tried: 0, steps: 0 }
+        Shrinker {
+            best: case,
+            pending: None,
+            pass: 0,
+            edits,
+            improved: false,
+            tried: 0,
+            steps: 0,
+            known: SortedSet::new(),
+        }
     }
 
     /// The smallest failing case so far.
@@ -237,7 +255,7 @@ impl Shrinker {
             };
             let mut case = self.best.clone();
             edit.apply(&mut case);
-            if case.is_smaller(&self.best) {
+            if case.is_smaller(&self.best) && self.known.insert(case.hash()) {
                 self.tried += 1;
                 self.pending = Some((edit, case.clone()));
                 return Some(case);
@@ -318,6 +336,19 @@ mod tests {
         let mut requests = [&chain[..], &[at("/c")]].concat();
         unsend(&mut requests, 0);
         assert_eq!(requests, [at("/c")]);
+    }
+
+    #[test]
+    fn no_case_is_tried_twice() {
+        let mut shrinker = Shrinker::new(case(3, &["crash web #2 = 1/3", "crash web #3 = 2/3"]));
+        let mut tried: Vec<Case> = Vec::new();
+        while let Some(candidate) = shrinker.candidate() {
+            assert!(!tried.contains(&candidate), "{candidate:?}");
+            tried.push(candidate.clone());
+            let fails = candidate.scenario.requests.len() == 3 && candidate.tape.len() == 2;
+            shrinker.tell(fails.then_some(candidate.tape), 1);
+        }
+        assert!(shrinker.best().tape.0.iter().all(|line| (line.value, line.nth) == (1, 1)));
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod recorded;
 pub mod report;
 pub mod story;
 pub mod systems;
+#[cfg(feature = "proptest")]
 pub mod testing;
 
 pub use cli::main;

@@ -131,10 +131,12 @@ mod promise;
 pub mod promises;
 pub mod scripted;
 pub mod search;
+#[cfg(feature = "proptest")]
 mod strategy;
 mod system;
 
 /// The version of proptest that [`storm`] is a strategy of.
+#[cfg(feature = "proptest")]
 pub use proptest;
 
 pub use free::FREE;
@@ -143,5 +145,6 @@ pub use panics::quietly;
 pub use platform::{DELIVERED_TWICE, PLATFORM};
 pub use promise::{Check, Finding, Name, Promise, Reads, Violation, judge};
 pub use promises::{COMMANDS, COMPARISONS, GENERATIONS, RELAY, Reading, UPLOADS};
+#[cfg(feature = "proptest")]
 pub use strategy::{Storm, StormTree, Storms, cases, storm};
 pub use system::{COMPARED, Expected, System, Variant};

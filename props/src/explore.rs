@@ -58,6 +58,8 @@ pub struct Search<'a> {
     pub jobs: usize,
     /// The search ends once one of these promises is broken. What such a search saves cannot be taken up.
     pub enough: Vec<Name>,
+    /// Whether it ends only after what can be saved: blocks of 512 runs. Without that, it ends when it is told to.
+    pub saves: bool,
     /// Whether to note which calls met which faults.
     pub coverage: bool,
     /// The part of the seeds that is played; other strategies are played as a whole.
@@ -123,6 +125,7 @@ impl<'a> Search<'a> {
             requests: None,
             jobs: 1,
             enough: Vec::new(),
+            saves: true,
             coverage: false,
             shard: Shard::WHOLE,
         }
@@ -249,7 +252,7 @@ impl Search<'_> {
         let turns = self.shard.turns(self.runs);
         let mut done = turns.start + tally.runs();
         // What is saved consists of whole blocks. A search that ends with its first find saves nothing.
-        let step = if self.enough.is_empty() { BLOCK } else { BATCH };
+        let step = if self.saves && self.enough.is_empty() { BLOCK } else { BATCH };
         let play = |seed| {
             let (scenario, source) =
                 search::of_seed_among(self.system, seed, sampling, self.max_crashes, self.faults);

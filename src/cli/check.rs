@@ -26,7 +26,7 @@ pub struct Args {
     #[arg(long)]
     pub env: Option<String>,
     /// How long to search, in total.
-    #[arg(long, default_value_t = 20, conflicts_with = "runs")]
+    #[arg(long, default_value_t = 15, conflicts_with = "runs")]
     seconds: u64,
     /// Play this many runs per variant and strategy instead, which gives the same result every time.
     #[arg(long)]
@@ -201,6 +201,7 @@ fn one<'a>(
             runs: budget.args.runs.unwrap_or(u64::MAX),
             jobs: explore::jobs(budget.args.jobs),
             enough: enough.clone(),
+            saves: false,
             ..Search::new(system, variant, strategy)
         };
         let before = line.runs;

@@ -171,6 +171,7 @@ fn asked_for<'a>(given: Given<'a>, args: &Args) -> Result<Search<'a>, CliError> 
         requests,
         jobs: jobs(args.jobs),
         enough: Vec::new(),
+        saves: true,
         coverage: args.coverage,
         shard: args.shard.unwrap_or(Shard::WHOLE),
     })

@@ -267,7 +267,7 @@ fn directories_that_are_not_understood_are_refused_and_left_as_they_are() {
     let db = rusqlite::Connection::open(data.join("cloud.db")).unwrap();
     db.pragma_update(None, "user_version", 99).unwrap();
     let newer = refused(config("relay", &data, None));
-    assert!(newer.contains("has format 99 and this version knows format 4"), "{newer}");
+    assert!(newer.contains("has format 99 and this version knows format 5"), "{newer}");
     db.pragma_update(None, "application_id", 7).unwrap();
     assert!(refused(config("relay", &data, None)).contains("was not written by thunderhead"));
 

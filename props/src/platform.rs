@@ -38,7 +38,7 @@ pub static DELIVERED_TWICE: Promise = Promise::sometimes(
 
 static DIED_MID_CALL: Promise = Promise::sometimes(
     "a worker dies with a request on its way",
-    "an effect happens on behalf of a worker that is already dead",
+    "an effect happens on behalf of a worker that is already dead, or another host begins to work for it",
     died_mid_call,
 );
 
@@ -106,7 +106,9 @@ fn died_mid_call(trace: &Trace) -> bool {
                 dead.extend(lost.map(|(call, _)| *call));
             }
             EventKind::Return { call, .. } => drop(callers.remove(call)),
-            EventKind::Effect { call, .. } if dead.contains(call) => return true,
+            EventKind::Effect { call, .. } | EventKind::Begin { call } if dead.contains(call) => {
+                return true;
+            }
             _ => {}
         }
     }
@@ -174,6 +176,14 @@ mod tests {
         history.called(7).push(EventKind::Crash { fault: Fault::Crash, call: None });
         assert!(!died_mid_call(&history.trace()));
         history.effect(7);
+        assert!(died_mid_call(&history.trace()));
+    }
+
+    #[test]
+    fn a_handler_that_begins_on_behalf_of_the_dead_is_seen() {
+        let mut history = History::default();
+        history.called(7).push(EventKind::Crash { fault: Fault::Crash, call: None });
+        history.push(EventKind::Begin { call: 7 });
         assert!(died_mid_call(&history.trace()));
     }
 }

@@ -25,7 +25,13 @@ function event(name, Parent) {
 }
 
 // A cache may always miss, and this one does.
-const cache = { match: async () => undefined, put: async () => {}, delete: async () => false };
+const cache = {
+  match: async () => undefined,
+  put: async (request) => {
+    if ((request?.method ?? "GET") !== "GET") throw new TypeError("Cannot cache response to non-GET request.");
+  },
+  delete: async () => false,
+};
 const caches = { default: cache, open: async () => cache };
 const navigator = { userAgent: "Cloudflare-Workers", language: "en", hardwareConcurrency: 1 };
 const ExtendableEvent = event("ExtendableEvent", Event);
@@ -51,7 +57,7 @@ delete globalThis[Symbol.toStringTag];
 class WeakRef {
   #target;
   constructor(target) {
-    if (Object(target) !== target && typeof target !== "symbol") throw new TypeError("Invalid value used as WeakRef target");
+    if (Object(target) !== target && typeof target !== "symbol") throw new TypeError("WeakRef: invalid target");
     this.#target = target;
   }
   deref() {

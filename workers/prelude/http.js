@@ -294,7 +294,7 @@ export function requestOf({ url, method, headers: sent }, bytes, { inside = fals
   if (isWithoutHost) headers.set("host", hostOf(url));
   if (isWithoutLength && body instanceof ReadableStream) add("transfer-encoding", "chunked");
   else if (isWithoutLength) headers.set("content-length", String(body.byteLength));
-  const request = new Request(url, { method, headers: given(headers), body });
+  const request = new Request(url, { method, headers: given(headers), body, redirect: "manual" });
   immutable(request.headers);
   return amended(request, { isOfClient: !inside });
 }
@@ -351,6 +351,7 @@ export function fetch(input, init) {
   try {
     const request = new Request(input, init);
     if (request.url.startsWith("data:")) return Promise.resolve(carried(request));
+    if (!/^https?:/.test(request.url)) throw new TypeError(`Fetch API cannot load: ${request.url}`);
     // The address alone says which host is meant.
     return exchange(request, ({ headers }) => ({ headers: [...headers].filter(([name]) => name !== "host") }));
   } catch (error) {

@@ -177,6 +177,9 @@ class Binding {
   get(target, key) {
     return key in target || typeof key === "symbol" || key === "then" ? target[key] : member(this.send, [key]);
   }
+  has(target, key) {
+    return key in target || (typeof key !== "symbol" && key !== "then");
+  }
 }
 
 export const bindingFor = (own, send) => new Proxy(own, new Binding(send));

@@ -116,7 +116,7 @@ class DurableObjectStorage {
   async put(key, value) {
     if (typeof key === "object" && key !== null) {
       const pairs = Object.entries(key);
-      for (const [one, part] of pairs) this.kv.put(one, part);
+      for (const [one, part] of pairs) if (part !== undefined) this.kv.put(one, part);
       return;
     }
     if (value === undefined) throw new TypeError("put() called with undefined value.");

@@ -235,7 +235,7 @@ impl Config {
     /// Reads the text of a file of that name, for an environment if one is named.
     pub fn parse_for(name: &str, text: &str, environment: Option<&str>) -> Result<Config, String> {
         let mut config: Config = match name.ends_with(".toml") {
-            true => toml::from_str(text).map_err(|error| error.to_string())?,
+            true => toml::from_str(text).map_err(|error| not_toml(text, &error))?,
             false => {
                 serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
             }
@@ -244,7 +244,7 @@ impl Config {
         if let Some(environment) = environment {
             // As plain values this time: which keys are there matters.
             let whole: Value = match name.ends_with(".toml") {
-                true => toml::from_str(text).map_err(|error| error.to_string())?,
+                true => toml::from_str(text).map_err(|error| not_toml(text, &error))?,
                 false => {
                     serde_json::from_str(&jsonc::plain(text)).map_err(|error| error.to_string())?
                 }
@@ -305,6 +305,13 @@ fn older_rate_limits(others: &SortedMap<String, Value>) -> Vec<RateLimit> {
     limits.filter_map(|one| serde_json::from_value(one.clone()).ok()).collect()
 }
 
+/// What is wrong with a text in TOML, on one line.
+fn not_toml(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let line = before.map(|before| format!("line {}: ", before.matches('\n').count() + 1));
+    format!("{}{}", line.unwrap_or_default(), error.message())
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -342,6 +349,13 @@ mod tests {
         let other = config(&format!(r#"{limit}, {{ "name": "X", "type": "internal" }}"#));
         assert_eq!(other.ratelimits.len(), 1);
         assert!(other.notes()[0].contains("`unsafe` is not simulated"), "{:?}", other.notes());
+    }
+
+    #[test]
+    fn what_is_wrong_with_toml_is_said_on_one_line() {
+        let wrong = "name = \"web\"\nmain = \"a.js\"\ncompatibility_date = 2026-01-01\n";
+        let said = Config::parse("wrangler.toml", wrong).unwrap_err();
+        assert!(said.starts_with("line 3: invalid type") && !said.contains('\n'), "{said}");
     }
 
     #[test]

@@ -254,7 +254,7 @@ fn a_weak_reference_finds_its_object() {
         ("(async () => { const ref = new WeakRef([1]); await 0; return ref.deref(); })()", "[1]"),
         (
             "(() => { try { new WeakRef(1); } catch (error) { return String(error); } })()",
-            r#""TypeError: Invalid value used as WeakRef target""#,
+            r#""TypeError: WeakRef: invalid target""#,
         ),
     ]);
 }

@@ -208,3 +208,12 @@ fn an_error_of_an_object_keeps_its_name_only_with_newer_compatibility_dates() {
     assert_eq!(said(&flag("enhanced_error_serialization", "2026-01-01")), kept);
     assert_eq!(said(&flag("legacy_error_serialization", "2026-05-01")), text);
 }
+
+#[test]
+fn a_stub_has_every_member_and_a_key_without_a_value_is_not_stored() {
+    let members = "async keys() { await this.ctx.storage.put({ a: undefined, b: 1 }); return [...(await this.ctx.storage.list()).keys()]; }";
+    let body = "const stub = env.O.get(env.O.idFromName('a'));
+        return Response.json([['keys', 'nope', 'then', 'fetch', 'id'].map((name) => name in stub), await stub.keys()]);";
+    let said = answers(&run(members, body, 1));
+    assert_eq!(said, [r#"200 [[true,true,false,true,true],["b"]]"#]);
+}

@@ -1,6 +1,6 @@
 //! Web APIs and `node:` modules beyond requests and responses.
 
-use crate::support::{fetch, load, play, value};
+use crate::support::{fetch, load, play, value, values};
 
 const NODE: &str = r#""name": "web", "compatibility_flags": ["nodejs_compat"]"#;
 
@@ -253,4 +253,31 @@ fn the_end_of_a_stream_is_told_and_other_encodings_are_read() {
          })()",
     );
     assert_eq!(said, r#"["no",{"a":1},32,"é€","A"]"#);
+}
+
+/// What the local runtime answered to the same expressions.
+#[test]
+fn addresses_that_cannot_be_loaded_and_requests_that_cannot_be_cached_are_refused() {
+    let refused = |of: &str| {
+        format!(
+            "(async () => {{ try {{ return await {of}; }} catch (error) {{ return String(error); }} }})()"
+        )
+    };
+    let cases = [
+        (
+            "fetch('ftp://example.com/x')",
+            r#""TypeError: Fetch API cannot load: ftp://example.com/x""#,
+        ),
+        ("fetch('ws://x/')", r#""TypeError: Fetch API cannot load: ws://x/""#),
+        (
+            "caches.default.put(new Request('http://x/', { method: 'POST', body: 'a' }), new Response('x'))",
+            r#""TypeError: Cannot cache response to non-GET request.""#,
+        ),
+        (
+            "caches.default.put('http://x/', new Response('x')).then(() => request.redirect)",
+            r#""manual""#,
+        ),
+    ];
+    let cases = cases.map(|(of, told)| (refused(of), told));
+    values(&cases.each_ref().map(|(of, told)| (&**of, *told)));
 }

@@ -203,7 +203,7 @@ mod tests {
         let entries = parse(text).unwrap().entries;
         let post = Request::new("POST", "/orders?a=1", "{\"n\": 1,\n\"m\": 2}")
             .with_header("content-type", "application/json");
-        let get = Request::new("GET", "/orders", "").with_header("host", "shop.example");
+        let get = Request::new("GET", "", "").addressed("https://shop.example/orders").unwrap();
         let events: Vec<&Event> = entries.iter().map(|entry| &entry.event).collect();
         assert_eq!(
             events,
@@ -273,8 +273,10 @@ mod tests {
     fn variables_are_filled_in_wherever_they_stand() {
         let text = "@host = shop.example\n@base = https://{{host}}\nPOST {{base}}/orders\nx-id: {{ $uuid }}\n\n{\"at\": \"{{host}}\"}\n";
         let storm = parse(text).unwrap();
-        let expected = Request::new("POST", "/orders", "{\"at\": \"shop.example\"}")
-            .with_header("host", "shop.example")
+        let expected = Request::new("POST", "", "{\"at\": \"shop.example\"}");
+        let expected = expected
+            .addressed("https://shop.example/orders")
+            .unwrap()
             .with_header("x-id", "00000000-0000-4000-8000-000000000004");
         assert_eq!(storm.entries[0].event, Event::Request(expected));
         let said = parse("GET /{{gone}}").unwrap_err().to_string();

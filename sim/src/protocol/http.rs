@@ -89,7 +89,7 @@ impl Request {
         let slash = if path.starts_with('/') { "" } else { "/" };
         self.path = format!("{slash}{path}").into();
         self.headers.set("host", host);
-        if scheme.ends_with("s://") {
+        if matches!(scheme, "https://" | "wss://") {
             self.headers.set(FORWARDED_PROTO, "https");
         }
         Some(self)

@@ -23,7 +23,7 @@ pub enum Sampling {
 /// How many times a priority changes in a run of [`Sampling::Pct`].
 const PCT_DEPTH: u32 = 3;
 
-/// How long a storm of [`Sampling::Weather`] can last, in minutes: within the patience of a client, beyond the pauses
+/// How long a storm of [`Sampling::Weather`] can last, in minutes: while a client still tries again, beyond the pauses
 /// between tries, beyond the budgets of retries, and beyond what a system keeps for a day.
 const MINUTES: [u64; 4] = [1, 10, 6 * 60, 3 * 24 * 60];
 

@@ -21,7 +21,7 @@ pub(crate) const LATENCIES: [Duration; 6] = [
     Duration::from_millis(30),
 ];
 
-/// The delays that can be drawn. The later ones outlast a caller's patience.
+/// The delays that can be drawn. The later ones outlast the time limit of a call.
 pub(crate) const DELAYS: [Duration; 5] = [
     Duration::from_secs(1),
     Duration::from_secs(5),

@@ -50,7 +50,7 @@ pub(crate) enum Transit {
     /// It arrives after an ordinary latency.
     #[default]
     Usual,
-    /// It arrives after this long. The caller does not wait beyond its patience.
+    /// It arrives after this long. The caller does not wait beyond the time limit of a call.
     After(Duration),
     /// Two copies arrive, each after a latency of its own.
     Twice,
